@@ -1,0 +1,244 @@
+//! What a command line would publish, as data: the hand-over from the reader to the payload.
+//!
+//! Promise: a [`Publish`] holds all that is needed to assemble its bytes without reading the command
+//! text again. What the reader could not know is `None` in a word, [`State::Changed`], or an entry of
+//! [`Plan::unknown`]; it is never left out.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use bstr::BString;
+
+use crate::text::SafeText;
+use crate::world::Environment;
+
+/// What tyran understands of a command line.
+#[derive(Debug)]
+pub struct Plan {
+    /// The whole in one word.
+    pub outcome: Outcome,
+    /// How much of the text could be read.
+    pub parsed: Parsed,
+    /// Every simple command the walk found, nested ones too; an unknown word is `None`.
+    pub commands: Vec<Vec<Option<BString>>>,
+    /// What would be published, in the order of the line.
+    pub publishes: Vec<Publish>,
+    /// What cannot be known, each with the construct and its place.
+    pub unknown: Vec<Unknown>,
+    /// What switches a control off.
+    pub bypass: Vec<Bypass>,
+    /// What would change tyran, a host's hooks or git's hooks (design principle 12).
+    pub tamper: Vec<Bypass>,
+    /// Programs that might publish and cannot be read; the net, or the widest payload, answers for them.
+    pub opaque: Vec<Opaque>,
+    /// Files whose text the line would paste into a publishing command.
+    pub pasted: Vec<PathBuf>,
+}
+
+/// A command line in one word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Nothing is published.
+    Inert,
+    /// Something is, and its payload is known or bounded.
+    Publishes,
+    /// Something may be, and it cannot be bounded.
+    Unknowable,
+    /// A control is switched off.
+    Bypass,
+}
+
+/// How much of the text could be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Parsed {
+    /// All of it.
+    Whole,
+    /// Up to a syntax error; bash would run what stands before it.
+    Partial,
+    /// Nothing: a limit was reached.
+    Refused,
+}
+
+/// Something the reader could not know.
+#[derive(Clone, Debug)]
+pub struct Unknown {
+    /// The construct and why it is not known.
+    pub what: SafeText,
+    /// Where it stands, in bytes of the text.
+    pub span: std::ops::Range<usize>,
+}
+
+/// Something that switches a control off, or tampers with one.
+#[derive(Clone, Debug)]
+pub struct Bypass {
+    /// The construct as written.
+    pub what: SafeText,
+    /// What to write instead.
+    pub instead: SafeText,
+}
+
+/// A program that cannot be read.
+#[derive(Clone, Debug)]
+pub struct Opaque {
+    /// Its name as written.
+    pub program: SafeText,
+    /// Where it would run.
+    pub dir: PathBuf,
+    /// What it would see.
+    pub env: Environment,
+}
+
+/// Where a git command runs and what it sees.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GitContext {
+    /// Its directory, absolute.
+    pub dir: PathBuf,
+    /// The whole environment it would see; filtered before any of it reaches our children.
+    pub env: Environment,
+    /// git's global options as written between `git` and the verb (`-C`, `--git-dir`, `-c` …), one
+    /// word each; options that run programs (`--exec-path=…`) are not among them.
+    pub globals: Vec<OsString>,
+}
+
+/// Whether refs, configuration and files are still as they are now when the command runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// Nothing earlier on the line changes them.
+    AsNow,
+    /// Something earlier may: the payload widens to every local ref, the index, the work tree and
+    /// the untracked files.
+    Changed,
+}
+
+/// One thing that would be published.
+#[derive(Debug)]
+pub enum Publish {
+    /// `git push` and what works like it.
+    Push(PushRequest),
+    /// `git commit` and what works like it.
+    Commit(CommitRequest),
+    /// Files and texts which leave another way.
+    Upload(UploadRequest),
+    /// It is not known what: everything unpublished in a repository.
+    Widest(WidestRequest),
+}
+
+/// A push that is to be resolved.
+#[derive(Debug)]
+pub struct PushRequest {
+    /// Where it runs.
+    pub git: GitContext,
+    /// The arguments as for `git push`; `None` is one or more words that are not known.
+    pub args: Vec<Option<OsString>>,
+    /// Whether the repository is as now.
+    pub state: State,
+    /// How the bytes would leave.
+    pub via: PushVia,
+}
+
+/// How a push would leave; they differ in refspecs, hooks and boundary.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PushVia {
+    /// `git push`.
+    Push,
+    /// `git send-pack`: plumbing, no hook runs.
+    SendPack,
+    /// The other side fetches or clones from here: every ref.
+    OtherSide,
+}
+
+/// A commit that is to be resolved.
+#[derive(Debug)]
+pub struct CommitRequest {
+    /// Where it runs.
+    pub git: GitContext,
+    /// What makes the commit.
+    pub verb: CommitVerb,
+    /// The arguments after the verb; `None` is one or more words that are not known.
+    pub args: Vec<Option<OsString>>,
+    /// Staging commands that stand before it on the line, in order.
+    pub steps: Vec<StagingStep>,
+    /// Files that the line itself writes before, with their bytes where these are known.
+    pub written: Vec<WrittenFile>,
+    /// Whether the rest of the repository is as now.
+    pub state: State,
+}
+
+/// What makes the commit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CommitVerb {
+    /// `git commit`.
+    Commit,
+    /// `merge`, `cherry-pick`, `revert`, `rebase`, `am`, `pull`, `stash`, `notes`, `tag -a` …: the
+    /// word as written.
+    Other(OsString),
+}
+
+/// A staging command that runs before a commit.
+#[derive(Debug)]
+pub struct StagingStep {
+    /// Where it runs.
+    pub git: GitContext,
+    /// `add`, `rm`, `mv`, `restore`, `reset`, `checkout`, `apply`, `update-index`, `stage` …
+    pub verb: OsString,
+    /// Its arguments; `None` is one or more words that are not known.
+    pub args: Vec<Option<OsString>>,
+}
+
+/// A file that the command line itself writes.
+#[derive(Debug)]
+pub struct WrittenFile {
+    /// Its path, absolute.
+    pub path: PathBuf,
+    /// Its bytes, when the line says them.
+    pub bytes: Option<Vec<u8>>,
+}
+
+/// Files and texts that leave by another way than git's pack protocol.
+#[derive(Debug)]
+pub struct UploadRequest {
+    /// The program and verb (`gh release create`, `npm publish`, `git send-email`).
+    pub tool: SafeText,
+    /// Where it runs.
+    pub dir: PathBuf,
+    /// Files named on the line, absolute.
+    pub files: Vec<PathBuf>,
+    /// Texts on the line (titles, bodies, notes).
+    pub texts: Vec<BString>,
+    /// A package to be packed by its client's own rules.
+    pub package: Option<PackageRequest>,
+    /// Commits, trees or patches it takes from a repository.
+    pub revisions: Option<RevisionRequest>,
+    /// Whether it only writes a local file (`bundle`, `archive`, `format-patch`): scanned, never
+    /// refused merely for being unmodelled.
+    pub local_only: bool,
+}
+
+/// A package to be packed.
+#[derive(Debug)]
+pub struct PackageRequest {
+    /// `npm`, `pnpm`, `yarn`, `cargo`, `twine`, `uv`, `docker` …
+    pub client: String,
+    /// The client's own arguments.
+    pub args: Vec<Option<OsString>>,
+}
+
+/// Revisions of a repository which a command takes.
+#[derive(Debug)]
+pub struct RevisionRequest {
+    /// Where it runs.
+    pub git: GitContext,
+    /// The verb (`bundle`, `archive`, `format-patch`, `send-email`, `fast-export` …).
+    pub verb: OsString,
+    /// Its arguments.
+    pub args: Vec<Option<OsString>>,
+}
+
+/// Everything unpublished in a repository: local refs, index, work tree, untracked files.
+#[derive(Debug)]
+pub struct WidestRequest {
+    /// Where.
+    pub git: GitContext,
+    /// Why nothing narrower is known.
+    pub because: SafeText,
+}

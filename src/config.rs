@@ -1,0 +1,1 @@
+//! tyran's own configuration in layers; a repository's layer may only tighten.

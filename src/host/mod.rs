@@ -1,0 +1,1 @@
+//! Hosts: their events in, verdicts out in their own words.

@@ -1,0 +1,1 @@
+//! What is put in place on a machine: gitleaks, host entries, the net; and whether it is alive.

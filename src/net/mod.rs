@@ -1,0 +1,1 @@
+//! git's own hooks as the second layer.

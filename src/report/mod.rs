@@ -1,0 +1,1 @@
+//! A verdict for people and programs: human, json, sarif, github, gitleaks.

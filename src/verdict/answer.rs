@@ -1,0 +1,82 @@
+//! The answer itself.
+
+use crate::scan::{Coverage, Finding};
+
+use super::Refusal;
+
+/// The gate's answer. No `Default`, no `From<bool>`, nothing that means "allow".
+#[must_use = "a verdict nobody emits leaves the gate open"]
+#[derive(Debug)]
+pub enum Verdict {
+    /// No objection.
+    Pass(Clearance),
+    /// A person must decide; where a host cannot ask, this is emitted as a refusal.
+    Ask(Question),
+    /// No.
+    Refuse(Refusal),
+}
+
+/// The grounds for passing. Private inside, so only this module can hold any.
+#[derive(Debug)]
+pub struct Clearance(Grounds);
+
+#[derive(Debug)]
+enum Grounds {
+    NothingPublished,
+    Clean(Coverage),
+}
+
+impl Clearance {
+    /// The plan, or the resolved push, proved that nothing leaves.
+    pub fn nothing_published() -> Self {
+        Self(Grounds::NothingPublished)
+    }
+
+    /// Everything was read and nothing was found that refuses.
+    pub fn clean(coverage: Coverage) -> Self {
+        Self(Grounds::Clean(coverage))
+    }
+
+    /// The proof, when something was read.
+    pub fn coverage(&self) -> Option<&Coverage> {
+        match &self.0 {
+            Grounds::NothingPublished => None,
+            Grounds::Clean(coverage) => Some(coverage),
+        }
+    }
+}
+
+/// What a person must decide.
+#[derive(Debug)]
+pub struct Question {
+    /// The refusal it becomes where nobody can be asked.
+    pub refusal: Refusal,
+}
+
+impl Verdict {
+    /// The command line's exit code for this verdict.
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Self::Pass(_) => 0,
+            Self::Ask(_) => 1,
+            Self::Refuse(refusal) => refusal.class.exit_code(),
+        }
+    }
+
+    /// `pass`, `ask` or `refuse`, as in the JSON contract.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Pass(_) => "pass",
+            Self::Ask(_) => "ask",
+            Self::Refuse(_) => "refuse",
+        }
+    }
+}
+
+/// Whether a finding refuses by itself, by its confidence: high and medium do.
+pub fn refuses(finding: &Finding) -> bool {
+    match finding.confidence {
+        crate::scan::Confidence::High | crate::scan::Confidence::Medium => true,
+        crate::scan::Confidence::Low | crate::scan::Confidence::Note => false,
+    }
+}

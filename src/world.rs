@@ -1,0 +1,120 @@
+//! The outside as one value: environment, directory, clock, files, children.
+//!
+//! Promise: no other module reads the process's environment or directory, and every child that is
+//! started has a cleared environment, a program path fixed beforehand and arguments of ours. What a
+//! *judged command* would see is data ([`crate::command::plan::GitContext`]), filtered through an
+//! allow-list before any of it reaches a child.
+
+pub mod child;
+pub mod git;
+
+use std::collections::BTreeMap;
+use std::env;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+/// Environment variables by name; the one that a judged command would see, or our own.
+pub type Environment = BTreeMap<OsString, OsString>;
+
+/// Who asked. It decides whether programs that configuration names may run (design principle 11).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Caution {
+    /// A host's hook: nothing that configuration, attributes or a command line name is run.
+    Gate,
+    /// A person's `scan-*`, CI, or git's own hook: what git itself is about to run may run.
+    ByHand,
+}
+
+/// Everything tyran knows of the machine it runs on.
+#[derive(Clone, Debug)]
+pub struct World {
+    /// The environment that the judged command would inherit.
+    pub env: Environment,
+    /// The directory that the judged command would start in. Absolute.
+    pub cwd: PathBuf,
+    /// When the answer must be there; `None` is no bound.
+    pub deadline: Option<Instant>,
+    /// Who asked.
+    pub caution: Caution,
+    git: Option<PathBuf>,
+}
+
+impl World {
+    /// The world of this process.
+    ///
+    /// # Errors
+    /// When the current directory cannot be read (removed, or not permitted).
+    pub fn of_process(caution: Caution) -> std::io::Result<Self> {
+        Ok(Self::new(env::vars_os().collect(), env::current_dir()?, caution))
+    }
+
+    /// A world from its parts, as tests make it.
+    pub fn new(env: Environment, cwd: PathBuf, caution: Caution) -> Self {
+        let git = look_up(OsStr::new("git"), env.get(OsStr::new("PATH")).map(OsString::as_os_str), &cwd);
+        Self { env, cwd, deadline: None, caution, git }
+    }
+
+    /// The same world with another git, as `setup` recorded it: gate and net run only that one.
+    #[must_use]
+    pub fn with_git(mut self, git: PathBuf) -> Self {
+        self.git = Some(git);
+        self
+    }
+
+    /// The git that is run for plumbing. Absolute.
+    pub fn git_program(&self) -> Option<&Path> {
+        self.git.as_deref()
+    }
+
+    /// A variable of the judged command's environment.
+    pub fn var(&self, name: &str) -> Option<&OsStr> {
+        self.env.get(OsStr::new(name)).map(OsString::as_os_str)
+    }
+}
+
+/// The first executable file called `program` along `path`, as execvp looks it up.
+pub fn look_up(program: &OsStr, path: Option<&OsStr>, cwd: &Path) -> Option<PathBuf> {
+    if program.as_encoded_bytes().contains(&b'/') {
+        let candidate = cwd.join(program);
+        return is_executable(&candidate).then_some(candidate);
+    }
+    env::split_paths(path?).map(|folder| cwd.join(folder).join(program)).find(|candidate| is_executable(candidate))
+}
+
+#[cfg(unix)]
+fn is_executable(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    path.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
+}
+
+#[cfg(not(unix))]
+fn is_executable(path: &Path) -> bool {
+    path.is_file()
+}
+
+/// The home directory of the user who runs this process, from the password database and not from
+/// HOME: an adversary may set HOME, and tyran's own state must not move with it (principle 10).
+#[cfg(unix)]
+pub fn user_home() -> Option<PathBuf> {
+    nix::unistd::User::from_uid(nix::unistd::Uid::effective()).ok().flatten().map(|user| user.dir)
+}
+
+/// Not established on this system.
+#[cfg(not(unix))]
+pub fn user_home() -> Option<PathBuf> {
+    None
+}
+
+/// tyran's own state: `~/.tyran`, whose directories are made with mode 0700 by whoever needs them.
+///
+/// A build with debug assertions (never a release) takes `TYRAN_STATE_DIR` instead, so that tests
+/// touch nothing of the user's.
+pub fn state_dir() -> Option<PathBuf> {
+    if cfg!(debug_assertions)
+        && let Some(dir) = env::var_os("TYRAN_STATE_DIR")
+    {
+        return Some(PathBuf::from(dir));
+    }
+    user_home().map(|home| home.join(".tyran"))
+}

@@ -1,0 +1,22 @@
+//! One module per promise; one binary, so that the whole suite links once.
+#![allow(missing_docs, clippy::unwrap_used)]
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod cli;
+mod commit;
+mod embedded;
+mod gate;
+mod gitleaks;
+mod install;
+mod net;
+mod objects;
+mod push;
+mod reader;
+mod report;
+mod rules;
+mod suppress;
+mod text;
+mod upload;
+mod verbs;

@@ -1,6 +1,8 @@
 //! Helpers that several promises share: a world of our own, repositories, planted secrets.
 #![allow(dead_code)]
 
+pub mod gitleaks;
+
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -12,6 +12,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::world::Environment;
+use crate::world::scratch::KnownGroup;
 
 /// What went wrong with a child.
 #[derive(Debug, thiserror::Error)]
@@ -100,6 +101,7 @@ impl Job {
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         own_group(&mut command);
         let child = command.spawn().map_err(|error| ChildFault::NotStarted { program: name.clone(), error })?;
+        let _known = KnownGroup::new(child.id());
         let mut running = Running(child);
         self.attend(&mut running, &name, started)
     }
@@ -172,11 +174,16 @@ pub fn own_group(command: &mut Command) {
 
 /// Kills the child's whole group, whatever its members do with SIGTERM.
 pub fn kill_group(child: &Child) {
+    kill_group_of(child.id());
+}
+
+/// The same by the group's id.
+pub fn kill_group_of(id: u32) {
     #[cfg(unix)]
-    if let Ok(pid) = i32::try_from(child.id()) {
+    if let Ok(pid) = i32::try_from(id) {
         // The group may be gone already; then there is nothing left to do.
         let _ = nix::sys::signal::killpg(nix::unistd::Pid::from_raw(pid), nix::sys::signal::Signal::SIGKILL);
     }
     #[cfg(not(unix))]
-    let _ = child;
+    let _ = id;
 }

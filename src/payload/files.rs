@@ -1,0 +1,222 @@
+//! Files as they are on disk, and standard input.
+//!
+//! Promise: every regular file below the named paths is an item, with the size that the file system
+//! tells; a file that changes, shrinks or grows while it is read is a fault, not a short read.
+//! Symbolic links below a directory are not followed (they could lead anywhere, and round); one that
+//! is named is. `.git` folders are git's own and are left to the git payloads; a note says so.
+
+use std::fs::{self, File};
+use std::io::{self, Read, Seek};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+use bstr::BString;
+
+use crate::text::SafeText;
+
+use super::source::Sink;
+use super::{Content, Destination, Fault, Item, ItemKind, Part, Payload, Reader, Source};
+
+/// Files up to this size are handed over whole; larger ones are streamed. In bytes.
+const WHOLE_BYTES: u64 = 8 << 20;
+
+/// Standard input up to this size is kept in memory; more goes to an unlinked temporary file.
+const INPUT_IN_MEMORY_BYTES: usize = 8 << 20;
+
+/// The payload of the named files and directories; paths in it are as named, joined with what is
+/// found below them. `base` is the directory that relative ones start from.
+///
+/// # Errors
+/// When a path does not exist or a directory cannot be listed.
+pub fn payload(base: &Path, paths: &[PathBuf]) -> Result<Payload, Fault> {
+    let mut found = Walk::default();
+    for path in paths {
+        found.named(base, path)?;
+    }
+    let part = Part { items: found.items, source: Box::new(Files { base: base.to_owned() }) };
+    let mut notes = Vec::new();
+    if found.git_folders > 0 {
+        notes.push(SafeText::new(&format!(
+            "{} .git folder(s) left out; `tyran scan-push` reads what git would send",
+            found.git_folders
+        )));
+    }
+    if found.links > 0 {
+        notes.push(SafeText::new(&format!("{} symbolic link(s) not followed", found.links)));
+    }
+    if found.special > 0 {
+        notes.push(SafeText::new(&format!("{} socket(s), pipe(s) or device(s) left out", found.special)));
+    }
+    let url = paths
+        .iter()
+        .map(|path| SafeText::quoted(path.as_os_str().as_bytes(), 200).to_string())
+        .collect::<Vec<_>>()
+        .join(" ");
+    Ok(Payload {
+        parts: vec![part],
+        destinations: vec![Destination { url: url.into(), refs: Vec::new() }],
+        notes,
+        exact: true,
+    })
+}
+
+/// Chosen files alone: an upload's, a pasted one. Each must be a regular file.
+///
+/// # Errors
+/// When one does not exist or is not a regular file.
+pub fn part(files: &[PathBuf]) -> Result<Part, Fault> {
+    let mut items = Vec::new();
+    for file in files {
+        let metadata = fs::metadata(file).map_err(|error| fault(file, &error))?;
+        if !metadata.is_file() {
+            return Err(Fault::File { path: shown(file), what: "it is not a regular file".into() });
+        }
+        items.push(item(file, metadata.len()));
+    }
+    Ok(Part { items, source: Box::new(Files { base: PathBuf::from("/") }) })
+}
+
+/// The payload of standard input. A regular file is read in place; anything else is taken in first,
+/// so that its size is known before an engine reads it.
+///
+/// # Errors
+/// When it cannot be read, or not be kept.
+pub fn standard_input() -> Result<Payload, Fault> {
+    let broken = |error: io::Error| Fault::File { path: "standard input".into(), what: error.to_string().into() };
+    let mut kept = tempfile::SpooledTempFile::new(INPUT_IN_MEMORY_BYTES);
+    let size = io::copy(&mut io::stdin().lock(), &mut kept).map_err(broken)?;
+    kept.rewind().map_err(broken)?;
+    let item = Item { kind: ItemKind::File, oid: None, size, path: None, commit: None };
+    let part = Part { items: vec![item], source: Box::new(Input { kept: Mutex::new(kept) }) };
+    Ok(Payload {
+        parts: vec![part],
+        destinations: vec![Destination { url: "standard input".into(), refs: Vec::new() }],
+        notes: Vec::new(),
+        exact: true,
+    })
+}
+
+#[derive(Default)]
+struct Walk {
+    items: Vec<Item>,
+    git_folders: usize,
+    links: usize,
+    special: usize,
+}
+
+impl Walk {
+    /// A path that was named: a link is followed here, and only here.
+    fn named(&mut self, base: &Path, path: &Path) -> Result<(), Fault> {
+        let metadata = fs::metadata(base.join(path)).map_err(|error| fault(path, &error))?;
+        if metadata.is_dir() {
+            return self.below(base, path);
+        }
+        if metadata.is_file() {
+            self.items.push(item(path, metadata.len()));
+        } else {
+            return Err(Fault::File { path: shown(path), what: "it is neither a file nor a directory".into() });
+        }
+        Ok(())
+    }
+
+    /// Every file below a directory, in the order of names, without recursion: depth is the
+    /// adversary's to choose.
+    fn below(&mut self, base: &Path, top: &Path) -> Result<(), Fault> {
+        let mut folders = vec![top.to_owned()];
+        while let Some(folder) = folders.pop() {
+            let mut entries = fs::read_dir(base.join(&folder))
+                .and_then(Iterator::collect::<io::Result<Vec<_>>>)
+                .map_err(|error| fault(&folder, &error))?;
+            entries.sort_by_key(fs::DirEntry::file_name);
+            let mut inner = Vec::new();
+            for entry in entries {
+                let path = folder.join(entry.file_name());
+                let kind = entry.file_type().map_err(|error| fault(&path, &error))?;
+                if kind.is_dir() {
+                    if entry.file_name() == ".git" {
+                        self.git_folders += 1;
+                    } else {
+                        inner.push(path);
+                    }
+                } else if kind.is_file() {
+                    let metadata = entry.metadata().map_err(|error| fault(&path, &error))?;
+                    self.items.push(item(&path, metadata.len()));
+                } else if kind.is_symlink() {
+                    self.links += 1;
+                } else {
+                    self.special += 1;
+                }
+            }
+            folders.extend(inner.into_iter().rev());
+        }
+        Ok(())
+    }
+}
+
+fn item(path: &Path, size: u64) -> Item {
+    Item { kind: ItemKind::File, oid: None, size, path: Some(BString::from(path.as_os_str().as_bytes())), commit: None }
+}
+
+fn shown(path: &Path) -> SafeText {
+    SafeText::quoted(path.as_os_str().as_bytes(), 200)
+}
+
+fn fault(path: &Path, error: &io::Error) -> Fault {
+    Fault::File { path: shown(path), what: error.to_string().into() }
+}
+
+/// Files below a directory.
+#[derive(Debug)]
+struct Files {
+    base: PathBuf,
+}
+
+impl Source for Files {
+    fn reader(&self) -> Result<Box<dyn Reader + '_>, Fault> {
+        Ok(Box::new(FileReader { base: &self.base, buffer: Vec::new() }))
+    }
+}
+
+struct FileReader<'a> {
+    base: &'a Path,
+    buffer: Vec<u8>,
+}
+
+impl Reader for FileReader<'_> {
+    fn read(&mut self, item: &Item, sink: &mut Sink<'_>) -> Result<(), Fault> {
+        let path = item.path.as_ref().map(|path| Path::new(std::ffi::OsStr::from_bytes(path))).unwrap_or(Path::new(""));
+        let mut file = File::open(self.base.join(path)).map_err(|error| fault(path, &error))?;
+        if item.size > WHOLE_BYTES {
+            return sink(Content::Stream(&mut file));
+        }
+        self.buffer.clear();
+        // One byte more than promised, so that a file that grew is noticed by the count.
+        file.take(item.size + 1).read_to_end(&mut self.buffer).map_err(|error| fault(path, &error))?;
+        sink(Content::Whole(&self.buffer))
+    }
+}
+
+/// Standard input, taken in.
+#[derive(Debug)]
+struct Input {
+    kept: Mutex<tempfile::SpooledTempFile>,
+}
+
+impl Source for Input {
+    fn reader(&self) -> Result<Box<dyn Reader + '_>, Fault> {
+        Ok(Box::new(InputReader { kept: &self.kept }))
+    }
+}
+
+struct InputReader<'a> {
+    kept: &'a Mutex<tempfile::SpooledTempFile>,
+}
+
+impl Reader for InputReader<'_> {
+    fn read(&mut self, _item: &Item, sink: &mut Sink<'_>) -> Result<(), Fault> {
+        let mut kept = self.kept.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        kept.rewind().map_err(|error| Fault::File { path: "standard input".into(), what: error.to_string().into() })?;
+        sink(Content::Stream(&mut *kept))
+    }
+}

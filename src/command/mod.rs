@@ -4,3 +4,4 @@
 //! not know. Nothing is run. Bytes and objects are [`crate::payload`]'s.
 
 pub mod plan;
+pub mod simple;

@@ -1,0 +1,209 @@
+//! The report that a person reads.
+//!
+//! Promise: it says what was read, where each finding stands, and one next command. "Could not
+//! check" never looks like "found something", and nothing looks like a pass but a pass.
+
+use std::io::{self, Write};
+
+use anstyle::Style;
+
+use crate::scan::{Confidence, Finding};
+use crate::text::SafeText;
+use crate::verdict::{Class, Verdict};
+
+use super::terminal::{ASIDE, CLEAN, FOUND, PLACE, Terminal, UNCHECKED};
+use super::{Judgement, place};
+
+/// Most refs of one destination that are named.
+const REFS_SHOWN: usize = 5;
+
+/// Most characters of a rule's description.
+const DESCRIPTION_LIMIT: usize = 160;
+
+pub(super) fn write(judgement: &Judgement<'_>, out: &mut dyn Write, terminal: &Terminal) -> io::Result<()> {
+    let (style, headline) = headline(judgement);
+    writeln!(out, "{}", terminal.paint(style, &headline))?;
+    writeln!(out, "read:  {}", summary(judgement))?;
+    for destination in judgement.destinations {
+        writeln!(out, "to:    {}", destination_words(destination))?;
+    }
+    let (refusing, notes): (Vec<_>, Vec<_>) = judgement.findings.iter().partition(|reported| reported.refuses);
+    for reported in refusing {
+        writeln!(out)?;
+        finding(judgement, reported.finding, FOUND, out, terminal)?;
+        writeln!(
+            out,
+            "    {}",
+            terminal.paint(ASIDE, &format!("fingerprint {}", SafeText::new(&reported.fingerprint)))
+        )?;
+    }
+    for reported in notes {
+        writeln!(out)?;
+        let why = match reported.finding.confidence {
+            Confidence::Note => "a note: looks broken or redacted; it does not refuse",
+            Confidence::Low | Confidence::Medium | Confidence::High => "unsure; it does not refuse",
+        };
+        finding(judgement, reported.finding, UNCHECKED, out, terminal)?;
+        writeln!(out, "    {}", terminal.paint(ASIDE, why))?;
+    }
+    others(judgement, out, terminal)?;
+    let Some(refusal) = judgement.refusal() else { return Ok(()) };
+    writeln!(out)?;
+    writeln!(out, "what:  {}", refusal.what)?;
+    writeln!(out, "do:    {}", refusal.remedy)
+}
+
+/// Suppressions that were used, and notes.
+fn others(judgement: &Judgement<'_>, out: &mut dyn Write, terminal: &Terminal) -> io::Result<()> {
+    if !judgement.suppressed.is_empty() || !judgement.notes.is_empty() {
+        writeln!(out)?;
+    }
+    for suppressed in judgement.suppressed {
+        let reason =
+            if suppressed.reason.as_str().is_empty() { String::new() } else { format!(" ({})", suppressed.reason) };
+        let line = format!(
+            "suppressed: {}  {}  by {}{reason}",
+            position(judgement, suppressed.finding),
+            SafeText::new(&suppressed.finding.rule),
+            suppressed.by
+        );
+        writeln!(out, "{}", terminal.paint(ASIDE, &line))?;
+    }
+    for note in judgement.notes {
+        writeln!(out, "note:  {note}")?;
+    }
+    Ok(())
+}
+
+/// The first line: the outcome in its own words and colour.
+fn headline(judgement: &Judgement<'_>) -> (Style, String) {
+    let refusing = judgement.findings.iter().filter(|reported| reported.refuses).count();
+    match judgement.verdict {
+        Verdict::Pass(clearance) if clearance.coverage().is_none() => {
+            (CLEAN, "tyran: nothing would be published".into())
+        }
+        Verdict::Pass(_) => (CLEAN, "tyran: no secrets found".into()),
+        Verdict::Ask(question) => {
+            (UNCHECKED, format!("tyran: a person must decide ({})", question.refusal.class.word()))
+        }
+        Verdict::Refuse(refusal) => match refusal.class {
+            Class::Finding => (FOUND, format!("tyran: refused, {} found", counted(refusing as u64, "secret"))),
+            Class::Suppression | Class::Bypass | Class::Tamper | Class::Usage => {
+                (FOUND, format!("tyran: refused ({})", refusal.class.word()))
+            }
+            Class::NotCovered
+            | Class::Unmodelled
+            | Class::Unknowable
+            | Class::MissingObject
+            | Class::CorruptObject
+            | Class::UntrustedStore
+            | Class::PartialClone
+            | Class::ShallowClone
+            | Class::Repository
+            | Class::Plumbing
+            | Class::Destination
+            | Class::File
+            | Class::Unreadable
+            | Class::EngineAbsent
+            | Class::Rules
+            | Class::EngineFailed
+            | Class::Content
+            | Class::Deadline
+            | Class::Configuration
+            | Class::Event
+            | Class::Installation
+            | Class::Internal => (UNCHECKED, format!("tyran: could not check ({})", refusal.class.word())),
+        },
+    }
+}
+
+/// What was read, by which engines; or that nothing is proven.
+pub(super) fn summary(judgement: &Judgement<'_>) -> String {
+    let millis = judgement.elapsed.as_millis();
+    let Some(coverage) = judgement.coverage else {
+        if judgement.payload.is_empty() {
+            return format!("nothing, in {millis} ms");
+        }
+        return format!(
+            "nothing is proven of {}, {}, in {millis} ms",
+            counted(judgement.payload.objects, "object"),
+            counted(judgement.payload.bytes, "byte")
+        );
+    };
+    let engines: Vec<String> = coverage
+        .engines()
+        .iter()
+        .map(|engine| {
+            let identity = &engine.identity;
+            format!("{} {} ({})", identity.name, identity.version, counted(identity.rules as u64, "rule"))
+        })
+        .collect();
+    let tally = coverage.tally();
+    format!(
+        "{}, {}, in {millis} ms, with {}",
+        counted(tally.objects, "object"),
+        counted(tally.bytes, "byte"),
+        engines.join(" and ")
+    )
+}
+
+fn counted(count: u64, noun: &str) -> String {
+    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
+}
+
+fn destination_words(destination: &crate::payload::Destination) -> String {
+    let mut refs: Vec<&str> = destination.refs.iter().take(REFS_SHOWN).map(SafeText::as_str).collect();
+    let more = destination.refs.len().saturating_sub(REFS_SHOWN);
+    let more_words = format!("{more} more");
+    if more > 0 {
+        refs.push(&more_words);
+    }
+    if refs.is_empty() { destination.url.to_string() } else { format!("{} ({})", destination.url, refs.join(", ")) }
+}
+
+/// `path:line:col`, with what it stands in where there is no path.
+pub(super) fn position(judgement: &Judgement<'_>, finding: &Finding) -> String {
+    let place = place::words(finding, judgement.directory);
+    let within = match finding.within.as_slice() {
+        [] => String::new(),
+        layers => format!(" (in {})", SafeText::quoted(layers.join(", ").as_bytes(), DESCRIPTION_LIMIT)),
+    };
+    // A path finding has no line: gitleaks' path rules report line 0.
+    if finding.line == 0 {
+        return format!("{place}{within}");
+    }
+    format!("{place}:{}:{}{within}", finding.line, place::column(finding))
+}
+
+/// One finding: place, rule and commit; the line with its secret masked; what to do.
+fn finding(
+    judgement: &Judgement<'_>,
+    finding: &Finding,
+    style: Style,
+    out: &mut dyn Write,
+    terminal: &Terminal,
+) -> io::Result<()> {
+    let place = terminal.paint(PLACE, &position(judgement, finding));
+    let rule = terminal.paint(style, SafeText::new(&finding.rule).as_str());
+    match finding.item.commit {
+        Some(commit) => writeln!(out, "{place}  {rule}  {}", commit.to_hex_with_len(12))?,
+        None => writeln!(out, "{place}  {rule}")?,
+    }
+    let description = SafeText::quoted(finding.description.as_bytes(), DESCRIPTION_LIMIT);
+    match place::masked_line(finding, judgement) {
+        Some(line) => {
+            writeln!(out, "    {}", line.text)?;
+            writeln!(out, "    {} {description}", terminal.paint(style, &line.carets))?;
+        }
+        None => writeln!(out, "    {description}, {}", finding.secret.redacted())?,
+    }
+    if let Some(facts) = judgement.facts_of(finding) {
+        let who = SafeText::quoted(&facts.author, 60);
+        let when = facts.date.map(|date| format!(", {date}")).unwrap_or_default();
+        writeln!(out, "    {}", terminal.paint(ASIDE, &format!("by {who}{when}")))?;
+    }
+    if let Some(remedy) = &finding.remedy {
+        writeln!(out, "    {}", SafeText::new(remedy))?;
+    }
+    Ok(())
+}

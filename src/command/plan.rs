@@ -1,8 +1,8 @@
 //! What a command line would publish, as data: the hand-over from the reader to the payload.
 //!
 //! Promise: a [`Publish`] holds all that is needed to assemble its bytes without reading the command
-//! text again. What the reader could not know is `None` in a word, [`State::Changed`], or an entry of
-//! [`Plan::unknown`]; it is never left out.
+//! text again. What the reader could not know is `None` in a word, a [`State`] that is not as now, or
+//! an entry of [`Plan::unknown`]; it is never left out.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -105,8 +105,13 @@ pub struct GitContext {
 pub enum State {
     /// Nothing earlier on the line changes them.
     AsNow,
-    /// Something earlier may: the payload widens to every local ref, the index, the work tree and
-    /// the untracked files.
+    /// Something earlier may change refs, the current branch, objects, the index or files, but no
+    /// configuration and no other repository (`add`, `commit`, `checkout`, `merge`, `rebase`, `tag`,
+    /// a program that writes files): what leaves widens to every local ref, the index and the work
+    /// tree; where it goes is still known.
+    ContentChanged,
+    /// Something earlier may change anything, configuration and remotes included: where it goes is
+    /// not known either, so nothing counts as published before.
     Changed,
 }
 

@@ -81,6 +81,7 @@ pub struct GitCall<'a> {
     env: Environment,
     input: Vec<u8>,
     network: bool,
+    replacements: bool,
 }
 
 /// What went wrong with a call of git's plumbing.
@@ -113,7 +114,15 @@ impl World {
         args: impl IntoIterator<Item = S>,
     ) -> GitCall<'a> {
         let args = args.into_iter().map(|arg| arg.as_ref().to_owned()).collect();
-        GitCall { world: self, context, args, env: Environment::new(), input: Vec::new(), network: false }
+        GitCall {
+            world: self,
+            context,
+            args,
+            env: Environment::new(),
+            input: Vec::new(),
+            network: false,
+            replacements: false,
+        }
     }
 
     /// How long is left until the deadline, at most `most`.
@@ -141,6 +150,14 @@ impl<'a> GitCall<'a> {
     #[must_use]
     pub fn over_the_network(mut self) -> Self {
         self.network = true;
+        self
+    }
+
+    /// Lets replacement objects take part, as they do when git itself resolves a revision expression:
+    /// `HEAD~1` of a replaced commit is a parent of the replacement.
+    #[must_use]
+    pub fn with_replacements(mut self) -> Self {
+        self.replacements = true;
         self
     }
 
@@ -172,8 +189,10 @@ impl<'a> GitCall<'a> {
     /// When there is no git.
     pub fn job(self) -> Result<Job, GitFault> {
         let program: PathBuf = self.world.git_program().ok_or(GitFault::NoGit)?.to_owned();
-        let mut args: Vec<OsString> =
-            vec!["--no-replace-objects".into(), "--no-pager".into(), "--no-optional-locks".into()];
+        let mut args: Vec<OsString> = vec!["--no-pager".into(), "--no-optional-locks".into()];
+        if !self.replacements {
+            args.push("--no-replace-objects".into());
+        }
         args.extend(self.context.globals.iter().cloned());
         for setting in FIXED_CONFIG {
             args.extend(["-c".into(), OsString::from(setting)]);
@@ -191,6 +210,13 @@ impl<'a> GitCall<'a> {
             ("LC_ALL", "C"),
         ] {
             env.insert(name.into(), value.into());
+        }
+        if self.replacements {
+            for name in ["GIT_REPLACE_REF_BASE", "GIT_NO_REPLACE_OBJECTS"] {
+                if let Some(value) = self.context.env.get(OsStr::new(name)) {
+                    env.insert(name.into(), value.clone());
+                }
+            }
         }
         env.extend(self.env);
         Ok(Job {

@@ -57,6 +57,7 @@ pub fn payload(base: &Path, paths: &[PathBuf]) -> Result<Payload, Fault> {
         parts: vec![part],
         destinations: vec![Destination { url: url.into(), refs: Vec::new() }],
         notes,
+        unseen: Vec::new(),
         exact: true,
     })
 }
@@ -93,6 +94,7 @@ pub fn standard_input() -> Result<Payload, Fault> {
         parts: vec![part],
         destinations: vec![Destination { url: "standard input".into(), refs: Vec::new() }],
         notes: Vec::new(),
+        unseen: Vec::new(),
         exact: true,
     })
 }

@@ -22,6 +22,10 @@ pub struct Payload {
     pub destinations: Vec<Destination>,
     /// What a person should know of how it was worked out (widened, base taken from CI …).
     pub notes: Vec<SafeText>,
+    /// Bytes that exist only once the command runs (a file that an unread program writes, a message
+    /// typed into an editor). Nothing here bounds them: they are for the net to read, and where there
+    /// is no net a publish that takes them is refused.
+    pub unseen: Vec<SafeText>,
     /// Whether it is exactly what would leave, and not a superset.
     pub exact: bool,
 }
@@ -67,6 +71,7 @@ impl Payload {
             }
         }
         self.notes.extend(other.notes);
+        self.unseen.extend(other.unseen);
         self.exact &= other.exact;
     }
 }

@@ -2,3 +2,7 @@
 //!
 //! Promise: for the same configuration it finds what gitleaks 8.30.1 finds, and it also reads what
 //! gitleaks skips in silence.
+
+pub mod example;
+pub mod rules;
+pub mod verify;

@@ -189,8 +189,9 @@ impl Maker {
 
 const HEX: &[u8; 16] = b"0123456789abcdef";
 
-fn alphabet(name: &str) -> Option<Vec<char>> {
-    let ranges = match name {
+/// The characters of an alphabet as they stand in a character class; a minus stands at the end.
+pub(super) fn ranges(name: &str) -> Option<&str> {
+    Some(match name {
         "digits" => "0-9",
         "lower" => "a-z",
         "upper" => "A-Z",
@@ -205,8 +206,11 @@ fn alphabet(name: &str) -> Option<Vec<char>> {
         "HEX" => "0-9A-F",
         "word" => "0-9A-Za-z_",
         own => own.strip_prefix('[')?.strip_suffix(']')?,
-    };
-    let characters: Vec<char> = ranges.chars().collect();
+    })
+}
+
+fn alphabet(name: &str) -> Option<Vec<char>> {
+    let characters: Vec<char> = ranges(name)?.chars().collect();
     let (mut alphabet, mut at) = (Vec::new(), 0);
     while let Some(&first) = characters.get(at) {
         match (characters.get(at + 1), characters.get(at + 2)) {

@@ -5,4 +5,5 @@
 
 pub mod example;
 pub mod rules;
+pub mod shape;
 pub mod verify;

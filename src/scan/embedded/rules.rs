@@ -17,6 +17,8 @@
 //! | `confidence` | `"note"`, `"low"`, `"medium"`, `"high"` | how sure a hit is; `"medium"` when not said |
 //! | `url` | text | where the credential is documented |
 //! | `remedy` | text | what to do on a leak: where to revoke it |
+//! | `shape` | text or list | what the credential looks like, instead of a `regex`: see [`super::shape`], which makes `regex` and, where the rule has none, `keywords` from it |
+//! | `names` | list | with `shape`: found only where one of these names is given such a value |
 //! | `checksum` | name of a validator in [`super::verify`] | what the secret must satisfy; one that does has confidence `"high"` |
 //! | `on_invalid` | `"note"`, `"drop"` | a secret that fails its checksum is lowered to a note (when not said), or is no finding |
 //! | `on_valid` | `"raise"`, `"keep"` | whether a satisfied checksum raises the confidence (when not said) or leaves it |

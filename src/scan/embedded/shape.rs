@@ -4,14 +4,16 @@
 //! and examples that the pattern must find; so a rule is written once, in the words of the
 //! documentation of its format, and cannot contradict its own tests.
 //!
-//! A shape is text with classes in braces: `sk_live_{b62:24}`, `glsa_{b62:32}_{hex:8}`,
-//! `{low:20..40}`, `{uuid}`, `{prod|test}`. It stands alone (`shape`), bounded on both sides, or
-//! where one of `names` is given a value (`NAME=value`, `"name": "value"`, a table, an attribute,
-//! prose, a YAML pair on two lines). Names are words: `datadog api key` is written in any case and with
-//! any of `_ - .`, a blank or nothing between the words; `datadog *` is the word, then anything short
-//! that holds a word for a credential.
+//! A shape is a template of [`super::example`] of which only the random parts, `{one:}` and `{uuid}`
+//! are used: `key_{base62:24}`, `{hex:32}`, `{one:prod|test}-{uuid}`. Each sample of it is an example.
+//! It stands alone, bounded on both sides, or, in a rule with `names`, where one of them is given a value
+//! (`NAME=value`, `"name": "value"`, a table, an attribute, prose, a YAML pair on two lines). Names are
+//! words: `datadog api key` is written in any case and with any of `_ - .`, a blank or nothing between
+//! the words; `datadog *` is the word, then anything short that holds a word for a credential.
 
 use std::fmt::Write as _;
+
+use super::example;
 
 /// What is wrong with a shape or a name.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
@@ -33,80 +35,13 @@ pub enum ShapeFault {
     Keyword(String),
 }
 
-/// A set of characters that formats use.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Class {
-    name: &'static str,
-    /// As it stands between the brackets of a character class.
-    set: &'static str,
-    members: &'static str,
-}
-
-const LOWER: &str = "abcdefghijklmnopqrstuvwxyz";
-const UPPER: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
-
-const CLASSES: &[Class] = &[
-    Class { name: "dig", set: "0-9", members: "0123456789" },
-    Class { name: "hex", set: "0-9a-f", members: "0123456789abcdef" },
-    Class { name: "HEX", set: "0-9A-F", members: "0123456789ABCDEF" },
-    Class { name: "xdig", set: "0-9a-fA-F", members: "0123456789abcdefABCDEF" },
-    Class { name: "lower", set: "a-z", members: LOWER },
-    Class { name: "upper", set: "A-Z", members: UPPER },
-    Class {
-        name: "alpha",
-        set: "A-Za-z",
-        members: "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz",
-    },
-    Class { name: "low", set: "0-9a-z", members: "0123456789abcdefghijklmnopqrstuvwxyz" },
-    Class { name: "up", set: "0-9A-Z", members: "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ" },
-    Class { name: "b32", set: "2-7A-Z", members: "234567ABCDEFGHIJKLMNOPQRSTUVWXYZ" },
-    Class { name: "lb32", set: "2-7a-z", members: "234567abcdefghijklmnopqrstuvwxyz" },
-    Class {
-        name: "b58",
-        set: "1-9A-HJ-NP-Za-km-z",
-        members: "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz",
-    },
-    Class {
-        name: "b62",
-        set: "0-9A-Za-z",
-        members: "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz",
-    },
-    Class {
-        name: "word",
-        set: "0-9A-Za-z_",
-        members: "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz",
-    },
-    Class {
-        name: "b64u",
-        set: "0-9A-Za-z_\\-",
-        members: "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz-",
-    },
-    Class {
-        name: "b64",
-        set: "0-9A-Za-z+/",
-        members: "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ+abcdefghijklmnopqrstuvwxyz/",
-    },
-    Class {
-        name: "b64any",
-        set: "0-9A-Za-z+/_=\\-",
-        members: "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz",
-    },
-    Class {
-        name: "url",
-        set: "0-9A-Za-z_.~\\-",
-        members: "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz.~-",
-    },
-    Class { name: "hexdash", set: "0-9a-f\\-", members: "0123456789abcdef" },
-    Class { name: "pad", set: "=", members: "=" },
-];
-
 /// The largest count that RE2 takes.
 const MAX_COUNT: usize = 1000;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Piece {
     Literal(String),
-    Run { class: Class, least: usize, most: Option<usize> },
+    Run { ranges: String, least: usize, most: usize },
     Choice(Vec<String>),
     Uuid,
 }
@@ -128,7 +63,10 @@ impl Shape {
                 pieces.push(Piece::Literal(before.to_owned()));
             }
             let (inside, after) = after.split_once('}').ok_or_else(|| ShapeFault::Brace(text.to_owned()))?;
-            pieces.push(Piece::parse(inside)?);
+            // `{}` splits what must not stand in the tree in one piece.
+            if !inside.is_empty() {
+                pieces.push(Piece::parse(inside)?);
+            }
             rest = after;
         }
         if rest.contains('}') {
@@ -137,7 +75,7 @@ impl Shape {
         if !rest.is_empty() {
             pieces.push(Piece::Literal(rest.to_owned()));
         }
-        if pieces.is_empty() { Err(ShapeFault::Empty) } else { Ok(Self(pieces)) }
+        if pieces.is_empty() { Err(ShapeFault::Empty) } else { Ok(Self(join_literals(pieces))) }
     }
 
     /// The shape alone, in RE2's syntax.
@@ -149,40 +87,34 @@ impl Shape {
         pattern
     }
 
-    /// One text of this shape, the same for the same `seed`.
-    pub fn sample(&self, seed: u64) -> String {
-        let mut random = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
-        let mut sample = String::new();
-        for piece in &self.0 {
-            piece.push_sample(&mut sample, &mut random);
-        }
-        sample
-    }
-
     /// What must not follow a text of this shape: a longer run would be something else.
     fn bound(&self) -> &'static str {
-        match self.0.last() {
-            Some(Piece::Run { class, .. }) => match class.name {
-                "b64u" | "hexdash" => "[^0-9A-Za-z_\\-]",
-                "url" => "[^0-9A-Za-z_~\\-]",
-                "b64" => "[^0-9A-Za-z+/=_\\-]",
-                "b64any" | "pad" => "[^0-9A-Za-z+/=_\\-]",
-                _ => "[^0-9A-Za-z_]",
-            },
-            Some(Piece::Literal(text)) if text.ends_with('=') => "[^0-9A-Za-z+/=_\\-]",
-            Some(Piece::Uuid) => "[^0-9A-Za-z_\\-]",
-            Some(Piece::Literal(_) | Piece::Choice(_)) | None => "[^0-9A-Za-z_]",
+        let last = match self.0.last() {
+            Some(Piece::Run { ranges, .. }) => ranges.as_str(),
+            Some(Piece::Literal(text)) => text.as_str(),
+            // A choice of paddings, or of words.
+            Some(Piece::Choice(choice)) => choice.last().map_or("", String::as_str),
+            Some(Piece::Uuid) => "-",
+            None => "",
+        };
+        if last.contains(['+', '=']) {
+            r"[^0-9A-Za-z_+/=\-]"
+        } else if last.contains('~') {
+            r"[^0-9A-Za-z_~\-]"
+        } else if last.ends_with('-') {
+            r"[^0-9A-Za-z_\-]"
+        } else {
+            "[^0-9A-Za-z_]"
         }
     }
 
     /// Whether it begins with a character of a word.
     fn begins_with_word(&self) -> bool {
+        let is_word = |text: &String| text.starts_with(|first: char| first.is_ascii_alphanumeric() || first == '_');
         match self.0.first() {
-            Some(Piece::Literal(text)) => text.starts_with(|first: char| first.is_ascii_alphanumeric() || first == '_'),
-            Some(Piece::Choice(choice)) => {
-                choice.iter().all(|text| text.starts_with(|first: char| first.is_ascii_alphanumeric()))
-            }
-            Some(Piece::Run { class, .. }) => !class.set.contains(['+', '-', '=']) || class.set == "0-9",
+            Some(Piece::Literal(text)) => is_word(text),
+            Some(Piece::Choice(choice)) => choice.iter().all(is_word),
+            Some(Piece::Run { ranges, .. }) => !ranges.contains(['+', '=', '.']) && !ranges.ends_with('-'),
             Some(Piece::Uuid) => true,
             None => false,
         }
@@ -198,6 +130,17 @@ impl Shape {
     }
 }
 
+fn join_literals(pieces: Vec<Piece>) -> Vec<Piece> {
+    let mut joined: Vec<Piece> = Vec::new();
+    for piece in pieces {
+        match (joined.last_mut(), piece) {
+            (Some(Piece::Literal(before)), Piece::Literal(text)) => before.push_str(&text),
+            (_, piece) => joined.push(piece),
+        }
+    }
+    joined
+}
+
 /// Shorter keywords would occur on nearly every page; such a rule must give its own.
 const MIN_KEYWORD: usize = 4;
 
@@ -206,35 +149,33 @@ impl Piece {
         if inside == "uuid" {
             return Ok(Self::Uuid);
         }
-        if inside.contains('|') {
-            return Ok(Self::Choice(inside.split('|').map(str::to_owned).collect()));
+        if let Some(choices) = inside.strip_prefix("one:") {
+            return Ok(Self::Choice(choices.split('|').map(str::to_owned).collect()));
         }
-        let (name, count) = inside.split_once(':').ok_or_else(|| ShapeFault::Class(inside.to_owned()))?;
-        let class = CLASSES.iter().find(|class| class.name == name).copied();
-        let class = class.ok_or_else(|| ShapeFault::Class(name.to_owned()))?;
-        let number = |text: &str| {
-            let number = text.parse::<usize>().map_err(|_| ShapeFault::Count(count.to_owned()))?;
-            if number > MAX_COUNT { Err(ShapeFault::Count(count.to_owned())) } else { Ok(number) }
-        };
-        let (least, most) = match count.split_once("..") {
-            None => (number(count)?, Some(number(count)?)),
-            Some((least, "")) => (number(least)?, None),
-            Some((least, most)) => (number(least)?, Some(number(most)?)),
-        };
-        if most.is_some_and(|most| most < least || most == 0) {
-            return Err(ShapeFault::Count(count.to_owned()));
+        let (name, count) = inside.rsplit_once(':').ok_or_else(|| ShapeFault::Class(inside.to_owned()))?;
+        let ranges = example::ranges(name).ok_or_else(|| ShapeFault::Class(name.to_owned()))?;
+        let number = |text: &str| text.parse::<usize>().ok().filter(|&number| number <= MAX_COUNT);
+        let (least, most) = count.split_once('-').unwrap_or((count, count));
+        match (number(least), number(most)) {
+            (Some(least), Some(most)) if least <= most && most > 0 => {
+                Ok(Self::Run { ranges: ranges.to_owned(), least, most })
+            }
+            _ => Err(ShapeFault::Count(count.to_owned())),
         }
-        Ok(Self::Run { class, least, most })
     }
 
     fn push_pattern(&self, pattern: &mut String) {
         match self {
             Self::Literal(text) => push_escaped(pattern, text),
-            Self::Run { class, least, most } => {
-                let _ = match most {
-                    Some(most) if most == least => write!(pattern, "[{}]{{{least}}}", class.set),
-                    Some(most) => write!(pattern, "[{}]{{{least},{most}}}", class.set),
-                    None => write!(pattern, "[{}]{{{least},}}", class.set),
+            Self::Run { ranges, least, most } => {
+                let set = match ranges.strip_suffix('-') {
+                    Some(ranges) => format!("{ranges}\\-"),
+                    None => ranges.clone(),
+                };
+                let _ = if most == least {
+                    write!(pattern, "[{set}]{{{least}}}")
+                } else {
+                    write!(pattern, "[{set}]{{{least},{most}}}")
                 };
             }
             Self::Choice(choice) => {
@@ -251,50 +192,6 @@ impl Piece {
                 pattern.push_str("[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}");
             }
         }
-    }
-
-    fn push_sample(&self, sample: &mut String, random: &mut Random) {
-        match self {
-            Self::Literal(text) => sample.push_str(text),
-            Self::Run { class, least, most } => {
-                let most = most.unwrap_or(least + 8);
-                let count = least + random.below(most - least + 1);
-                for _ in 0..count {
-                    sample.push(random.of(class.members));
-                }
-            }
-            Self::Choice(choice) => {
-                let place = random.below(choice.len());
-                sample.push_str(choice.get(place).map_or("", String::as_str));
-            }
-            Self::Uuid => {
-                for (place, count) in [8, 4, 4, 4, 12].into_iter().enumerate() {
-                    if place > 0 {
-                        sample.push('-');
-                    }
-                    for _ in 0..count {
-                        sample.push(random.of("0123456789abcdef"));
-                    }
-                }
-            }
-        }
-    }
-}
-
-/// A small generator for examples; not for secrets of anybody.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, bound: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 33) as usize % bound.max(1)
-    }
-
-    fn of(&mut self, members: &str) -> char {
-        let place = self.below(members.len());
-        members.chars().nth(place).unwrap_or('0')
     }
 }
 

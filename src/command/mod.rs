@@ -3,5 +3,9 @@
 //! Promise: every command that bash would run from the text is seen, or the plan says that it does
 //! not know. Nothing is run. Bytes and objects are [`crate::payload`]'s.
 
+pub mod alias;
+pub mod git_config;
+pub mod git_globals;
+pub mod options;
 pub mod plan;
 pub mod simple;

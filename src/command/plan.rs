@@ -108,7 +108,8 @@ pub enum State {
     /// Something earlier may change refs, the current branch, objects, the index or files, but no
     /// configuration and no other repository (`add`, `commit`, `checkout`, `merge`, `rebase`, `tag`,
     /// a program that writes files): what leaves widens to every local ref, the index and the work
-    /// tree; where it goes is still known.
+    /// tree; where it goes is still known. What an earlier command of the line commits is a request
+    /// of its own, so after `add`, `commit` and the like alone a push stays [`State::AsNow`].
     ContentChanged,
     /// Something earlier may change anything, configuration and remotes included: where it goes is
     /// not known either, so nothing counts as published before.
@@ -180,7 +181,7 @@ pub enum CommitVerb {
 }
 
 /// A staging command that runs before a commit.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct StagingStep {
     /// Where it runs.
     pub git: GitContext,
@@ -191,7 +192,7 @@ pub struct StagingStep {
 }
 
 /// A file that the command line itself writes.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct WrittenFile {
     /// Its path, absolute.
     pub path: PathBuf,

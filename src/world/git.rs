@@ -60,7 +60,7 @@ const KEPT: &[&str] = &[
 ];
 
 /// Settings that hold in every call, against whatever the repository's configuration says.
-const FIXED_CONFIG: &[&str] = &[
+pub(crate) const FIXED_CONFIG: &[&str] = &[
     "core.commitGraph=false",
     "core.hooksPath=/dev/null",
     "core.fsmonitor=false",

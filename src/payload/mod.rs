@@ -4,12 +4,15 @@
 //! the file system tell, and can be read raw and whole; or the answer is a [`Fault`]. Nothing here
 //! judges bytes: that is [`crate::scan`]'s.
 
+pub mod boundary;
 pub mod files;
 pub mod item;
+pub mod objects;
 pub mod source;
 
 use crate::text::SafeText;
 
+pub use boundary::Boundary;
 pub use item::{Item, ItemKind, ObjectId, Tally};
 pub use source::{Content, Reader, Source};
 

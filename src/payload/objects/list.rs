@@ -1,0 +1,265 @@
+//! The manifest: what a walk marked, with kind and size from object headers, in reading order.
+//!
+//! Reading order is by chains of deltas: an object, then what is made from it, so that every base is
+//! at hand when it is needed.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use gix::hash::ObjectId;
+use gix::objs::Kind;
+
+use super::decode::Decoder;
+use super::delta::Broken;
+use super::pack::{Pack, Packed};
+use super::store::{ObjectStore, Place};
+use super::table::{self, Node};
+use super::walk::Walk;
+use crate::payload::{Fault, Item, ItemKind, Tally};
+
+impl ObjectStore {
+    /// Every object that `tips` reach and `boundary` does not, with sizes from object headers, in the
+    /// order in which reading is cheapest. Boundary ids that are not here exclude nothing.
+    ///
+    /// # Errors
+    /// When an object that is to be sent is missing or cannot be followed, or the store may lie.
+    pub fn reachable(&self, tips: &[ObjectId], boundary: &[ObjectId]) -> Result<Vec<Item>, Fault> {
+        self.hints.readable()?;
+        let mut walk = Walk::new(self);
+        walk.run(tips, boundary)?;
+        let items = self.manifest(walk)?;
+        if let Some(asker) = &self.asker {
+            let here: Vec<ObjectId> = boundary.iter().filter(|id| self.has(id)).copied().collect();
+            self.hints.bitmaps_agree(asker, tips, &here, &items)?;
+        }
+        Ok(items)
+    }
+
+    /// The items for objects that are named one by one: nothing is followed.
+    ///
+    /// # Errors
+    /// When one is missing or its header cannot be read.
+    pub fn items(&self, ids: &[ObjectId]) -> Result<Vec<Item>, Fault> {
+        let mut decoder = Decoder::new();
+        ids.iter()
+            .map(|id| {
+                let (kind, size) = self.header(id, &mut decoder)?;
+                Ok(Item { kind: item_kind(kind), oid: Some(*id), size, path: None, commit: None })
+            })
+            .collect()
+    }
+
+    /// Kind and size of an object from its header.
+    ///
+    /// # Errors
+    /// When it is not here or its header cannot be read.
+    pub(super) fn header(&self, id: &ObjectId, decoder: &mut Decoder) -> Result<(Kind, u64), Fault> {
+        let place = self.locate(id)?.ok_or_else(|| self.missing(id))?;
+        match place {
+            Place::Loose(number) => self.loose_header(id, number),
+            Place::Packed(packed) => {
+                let pack = self.pack(packed)?;
+                let sizes = Chains::default().resolve(pack, packed.offset, &mut decoder.inflate);
+                sizes.map(|(link, size)| (link.kind, size)).map_err(|broken| self.broken(id, place, &broken))
+            }
+        }
+    }
+
+    fn manifest(&self, walk: Walk<'_>) -> Result<Vec<Item>, Fault> {
+        let Walk { table, paths, .. } = walk;
+        let nodes = table.into_nodes();
+        let mut rows = Vec::new();
+        for (number, node) in (0_u32..).zip(&nodes) {
+            if node.listed && !node.excluded {
+                let place = self.locate(&node.id)?.ok_or_else(|| self.missing(&node.id))?;
+                rows.push(Row { place, order: (0, 0), size: 0, node: number });
+            }
+        }
+        // Bases stand before what is made from them: then each chain is followed one step only.
+        rows.sort_unstable_by_key(|row| row.place);
+        let mut kinds = Vec::with_capacity(rows.len());
+        self.read_headers(&nodes, &mut rows, &mut kinds)?;
+        let mut by_chain: Vec<usize> = (0..rows.len()).collect();
+        by_chain.sort_unstable_by_key(|row| rows[*row].key());
+        let item = |row: usize| {
+            let Row { size, node, .. } = rows[row];
+            let node = &nodes[node as usize];
+            let commit = table::at(&nodes, node.commit).map(|commit| commit.id);
+            Item { kind: item_kind(kinds[row]), oid: Some(node.id), size, path: paths.whole(node.path), commit }
+        };
+        Ok(by_chain.into_iter().map(item).collect())
+    }
+
+    fn read_headers(&self, nodes: &[Node], rows: &mut [Row], kinds: &mut Vec<Kind>) -> Result<(), Fault> {
+        let mut decoder = Decoder::new();
+        let (mut chains, mut of_pack) = (Chains::default(), None);
+        for row in rows {
+            let id = &nodes[row.node as usize].id;
+            let (kind, size) = match row.place {
+                Place::Loose(number) => self.loose_header(id, number)?,
+                Place::Packed(packed) => {
+                    if of_pack.replace(packed.pack) != Some(packed.pack) {
+                        chains = Chains::default();
+                    }
+                    let pack = self.pack(packed)?;
+                    let (link, size) = chains
+                        .resolve(pack, packed.offset, &mut decoder.inflate)
+                        .map_err(|broken| self.broken(id, row.place, &broken))?;
+                    row.order = (link.root, link.depth);
+                    (link.kind, size)
+                }
+            };
+            row.size = size;
+            kinds.push(kind);
+        }
+        Ok(())
+    }
+
+    /// The same arithmetic from git itself: how many objects and bytes git's own plumbing counts for
+    /// this range, commit-graph off. Two children of git; for tests and comparisons.
+    ///
+    /// # Errors
+    /// When git cannot be run or says no.
+    pub fn cross_check(self: &Arc<Self>, tips: &[ObjectId], boundary: &[ObjectId]) -> Result<CrossCheck, Fault> {
+        let ours = self.reachable(tips, boundary)?;
+        let (world, context) =
+            self.asker.as_ref().ok_or_else(|| Fault::Plumbing("a quarantine has no repository to ask".into()))?;
+        let here = boundary.iter().filter(|id| self.has(id));
+        let mut input: String = tips.iter().map(|id| format!("{id}\n")).collect();
+        input.extend(here.map(|id| format!("^{id}\n")));
+        let listing = ["rev-list", "--objects", "--no-object-names", "--stdin"];
+        let theirs = world.git(context, listing).input(input.into_bytes()).stdout()?;
+        let sizes = world
+            .git(context, ["cat-file", "--batch-check=%(objectname) %(objecttype) %(objectsize)", "--buffer"])
+            .input(theirs)
+            .stdout()?;
+        CrossCheck::compare(&ours, &sizes)
+    }
+}
+
+/// What tyran lists against what git lists for the same range.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct CrossCheck {
+    /// What tyran lists.
+    pub ours: Tally,
+    /// What git lists.
+    pub theirs: Tally,
+    /// Listed by git alone: a miss.
+    pub missed: Vec<ObjectId>,
+    /// Listed by tyran alone.
+    pub surplus: Vec<ObjectId>,
+    /// Listed by both with another kind or size.
+    pub differing: Vec<ObjectId>,
+}
+
+impl CrossCheck {
+    /// Whether there is no difference at all.
+    pub fn agrees(&self) -> bool {
+        self.missed.is_empty() && self.surplus.is_empty() && self.differing.is_empty() && self.ours == self.theirs
+    }
+
+    fn compare(items: &[Item], sizes: &[u8]) -> Result<Self, Fault> {
+        let unreadable = || Fault::Plumbing("git's list of sizes cannot be read".into());
+        let mut check = Self::default();
+        let mut left: HashMap<ObjectId, &Item> = HashMap::new();
+        for item in items {
+            check.ours.add(item.size);
+            left.extend(item.oid.map(|id| (id, item)));
+        }
+        for line in std::str::from_utf8(sizes).map_err(|_| unreadable())?.lines() {
+            let mut words = line.split(' ');
+            let (Some(id), Some(kind), Some(size)) = (words.next(), words.next(), words.next()) else {
+                return Err(unreadable());
+            };
+            let id = ObjectId::from_hex(id.as_bytes()).map_err(|_| unreadable())?;
+            let kind = Kind::from_bytes(kind.as_bytes()).map_err(|_| unreadable())?;
+            let size = size.parse().map_err(|_| unreadable())?;
+            check.theirs.add(size);
+            match left.remove(&id) {
+                None => check.missed.push(id),
+                Some(item) if item.size != size || item.kind != item_kind(kind) => check.differing.push(id),
+                Some(_) => {}
+            }
+        }
+        check.surplus.extend(left.into_keys());
+        Ok(check)
+    }
+}
+
+/// An object that is to be listed.
+struct Row {
+    place: Place,
+    /// The offset of the first object of its chain of deltas, and how far it stands from that.
+    order: (u64, u32),
+    size: u64,
+    node: u32,
+}
+
+impl Row {
+    /// Loose ones last; packed ones by pack, chain, depth and offset.
+    fn key(&self) -> (bool, u64, u64, u32, u64) {
+        match self.place {
+            Place::Packed(Packed { pack, offset }) => (false, u64::from(pack), self.order.0, self.order.1, offset),
+            Place::Loose(number) => (true, number as u64, 0, 0, u64::from(self.node)),
+        }
+    }
+}
+
+/// Where an entry stands among the deltas of its pack.
+#[derive(Clone, Copy)]
+pub(super) struct Link {
+    root: u64,
+    depth: u32,
+    kind: Kind,
+}
+
+/// Follows chains of deltas by headers alone, each step once.
+#[derive(Default)]
+pub(super) struct Chains {
+    known: HashMap<u64, Link, foldhash::fast::RandomState>,
+    open: Vec<u64>,
+}
+
+impl Chains {
+    /// How long a chain may be; this ends a circle.
+    const LIMIT: usize = 1 << 14;
+
+    /// Where the entry at `offset` stands, and the size of its object.
+    fn resolve(&mut self, pack: &Pack, offset: u64, inflate: &mut gix::zlib::Inflate) -> Result<(Link, u64), Broken> {
+        let entry = pack.entry(offset)?;
+        let size = pack.object_size(&entry, inflate)?;
+        self.open.clear();
+        let (mut at, mut entry) = (offset, entry);
+        let mut link = loop {
+            if let Some(link) = self.known.get(&at) {
+                break *link;
+            }
+            if let Some(kind) = entry.header.as_kind() {
+                let link = Link { root: at, depth: 0, kind };
+                self.known.insert(at, link);
+                break link;
+            }
+            if self.open.len() >= Self::LIMIT {
+                return Err(Broken::Corrupt("a chain of deltas does not end"));
+            }
+            self.open.push(at);
+            at = pack.base_offset(&entry)?.ok_or(Broken::Corrupt("a pack entry has no kind"))?;
+            entry = pack.entry(at)?;
+        };
+        while let Some(at) = self.open.pop() {
+            link.depth += 1;
+            self.known.insert(at, link);
+        }
+        Ok((link, size))
+    }
+}
+
+/// An object's kind as that of an item.
+pub(super) fn item_kind(kind: Kind) -> ItemKind {
+    match kind {
+        Kind::Blob => ItemKind::Blob,
+        Kind::Commit => ItemKind::Commit,
+        Kind::Tree => ItemKind::Tree,
+        Kind::Tag => ItemKind::Tag,
+    }
+}

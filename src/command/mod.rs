@@ -7,5 +7,8 @@ pub mod alias;
 pub mod git_config;
 pub mod git_globals;
 pub mod options;
+pub mod ast;
+pub mod lex;
+pub mod parse;
 pub mod plan;
 pub mod simple;

@@ -1,1 +1,4 @@
 //! What is put in place on a machine: gitleaks, host entries, the net; and whether it is alive.
+
+pub mod pins;
+pub mod place;

@@ -4,10 +4,12 @@
 //! SIGTERM cannot outlive the call that started it, nor fill memory.
 
 use std::ffi::OsString;
+use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::mpsc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -40,6 +42,12 @@ pub enum ChildFault {
         program: String,
         /// The bound, in bytes.
         limit: usize,
+    },
+    /// Nobody waits for its answer any more, so it was killed, with its group.
+    #[error("{program} was killed, since its answer is not needed any more")]
+    Cancelled {
+        /// The program's name.
+        program: String,
     },
     /// Its pipes broke.
     #[error("talking to {program} failed: {error}")]
@@ -81,6 +89,24 @@ pub struct Done {
     pub stderr: Vec<u8>,
 }
 
+/// Tells running children that nobody waits for their answer any more. Clones share one state.
+#[derive(Clone, Debug, Default)]
+pub struct Cancel(Arc<AtomicBool>);
+
+impl Cancel {
+    /// Ends every child that runs under this, at once.
+    pub fn cancel(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    fn is_cancelled(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// How often a waiting call looks whether it was cancelled.
+const CANCEL_INTERVAL: Duration = Duration::from_millis(20);
+
 /// Which of a child's outputs a reader thread has finished.
 enum Stream {
     Out,
@@ -93,20 +119,33 @@ impl Job {
     /// # Errors
     /// As [`ChildFault`] tells. A non-zero exit is not an error here: it is in [`Done::status`].
     pub fn run(self) -> Result<Done, ChildFault> {
+        let stdin = if self.input.is_empty() { Stdio::null() } else { Stdio::piped() };
+        self.start(stdin, &Cancel::default())
+    }
+
+    /// The same, but it reads `input` from where that stands, and ends early when it is cancelled.
+    ///
+    /// # Errors
+    /// As [`ChildFault`] tells.
+    pub fn run_on(self, input: File, cancel: &Cancel) -> Result<Done, ChildFault> {
+        self.start(Stdio::from(input), cancel)
+    }
+
+    fn start(self, stdin: Stdio, cancel: &Cancel) -> Result<Done, ChildFault> {
         let name = self.program.display().to_string();
         let started = Instant::now();
         let mut command = Command::new(&self.program);
         command.args(&self.args).env_clear().envs(&self.env).current_dir(&self.dir);
-        command.stdin(if self.input.is_empty() { Stdio::null() } else { Stdio::piped() });
+        command.stdin(stdin);
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         own_group(&mut command);
         let child = command.spawn().map_err(|error| ChildFault::NotStarted { program: name.clone(), error })?;
         let _known = KnownGroup::new(child.id());
         let mut running = Running(child);
-        self.attend(&mut running, &name, started)
+        self.attend(&mut running, &name, started, cancel)
     }
 
-    fn attend(self, running: &mut Running, name: &str, started: Instant) -> Result<Done, ChildFault> {
+    fn attend(self, running: &mut Running, name: &str, started: Instant, cancel: &Cancel) -> Result<Done, ChildFault> {
         let (sender, receiver) = mpsc::channel();
         let pipe_fault = |error| ChildFault::Pipe { program: name.to_owned(), error };
         if let Some(mut stdin) = running.0.stdin.take() {
@@ -125,9 +164,17 @@ impl Job {
         }
         let (mut stdout, mut stderr) = (None, None);
         while stdout.is_none() || stderr.is_none() {
+            if cancel.is_cancelled() {
+                return Err(ChildFault::Cancelled { program: name.to_owned() });
+            }
             let left = self.time_limit.saturating_sub(started.elapsed());
-            let Ok((stream, read)) = receiver.recv_timeout(left) else {
+            if left.is_zero() {
                 return Err(ChildFault::TimedOut { program: name.to_owned(), after: started.elapsed() });
+            }
+            let (stream, read) = match receiver.recv_timeout(left.min(CANCEL_INTERVAL)) {
+                Ok(finished) => finished,
+                Err(mpsc::RecvTimeoutError::Timeout) => continue,
+                Err(mpsc::RecvTimeoutError::Disconnected) => return Err(pipe_fault(io::ErrorKind::BrokenPipe.into())),
             };
             let Some(bytes) = read.map_err(pipe_fault)? else {
                 return Err(ChildFault::Flooded { program: name.to_owned(), limit });

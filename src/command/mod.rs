@@ -4,11 +4,11 @@
 //! not know. Nothing is run. Bytes and objects are [`crate::payload`]'s.
 
 pub mod alias;
+pub mod ast;
 pub mod git_config;
 pub mod git_globals;
-pub mod options;
-pub mod ast;
 pub mod lex;
+pub mod options;
 pub mod parse;
 pub mod plan;
 pub mod simple;

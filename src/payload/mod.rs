@@ -5,6 +5,7 @@
 //! judges bytes: that is [`crate::scan`]'s.
 
 pub mod boundary;
+pub mod commit;
 pub mod files;
 pub mod item;
 pub mod objects;
@@ -14,7 +15,7 @@ use crate::text::SafeText;
 
 pub use boundary::Boundary;
 pub use item::{Item, ItemKind, ObjectId, Tally};
-pub use source::{Content, Reader, Source};
+pub use source::{Content, Reader, Source, Texts};
 
 /// Everything that would leave.
 #[derive(Debug, Default)]

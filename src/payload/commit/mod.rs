@@ -1,0 +1,122 @@
+//! What a commit would record.
+//!
+//! Promise: the blobs that enter the new tree, symlink targets, changed trees (their entry names are
+//! content), the message and the identities; the *result* of git's own staging, made on a scratch index
+//! and object folder, never on the user's. Where a form is not known, everything it could record.
+
+mod args;
+mod message;
+mod options;
+mod other;
+mod parts;
+mod pathspecs;
+mod programs;
+mod select;
+mod site;
+mod stage;
+mod steps;
+
+use bstr::ByteSlice;
+
+use crate::command::plan::{CommitRequest, CommitVerb, State};
+use crate::text::SafeText;
+use crate::world::World;
+
+use super::{Destination, Fault, ItemKind, Payload};
+
+use args::CommitArgs;
+use message::Message;
+use parts::Wanted;
+use site::Located;
+use stage::Stage;
+
+/// Everything that the commit would record.
+///
+/// # Errors
+/// When git would refuse it, or it cannot be worked out.
+pub fn payload(world: &World, request: &CommitRequest) -> Result<Payload, Fault> {
+    match &request.verb {
+        CommitVerb::Commit => commit(world, request),
+        CommitVerb::Other(verb) => other::payload(world, request, verb),
+    }
+}
+
+/// `git commit` in any form.
+fn commit(world: &World, request: &CommitRequest) -> Result<Payload, Fault> {
+    let args = CommitArgs::read(&request.args);
+    if args.records_nothing() {
+        return Ok(Payload { exact: true, ..Payload::default() });
+    }
+    let located = Located::of(&request.git);
+    let mut stage = Stage::open(world, request)?;
+    if request.state != State::AsNow {
+        stage.exact = false;
+    }
+    // What a filter that may not run would replace is kept beside what goes into it.
+    if !stage.programs.filters.is_empty() {
+        stage.snapshot()?;
+        stage.exact = false;
+    }
+    for step in &request.steps {
+        steps::run(&mut stage, step)?;
+    }
+    let trees = select::trees(&mut stage, &located, &args)?;
+    let mut message = message::read(&mut stage, &located, &args, &request.written)?;
+    message::hooks(&mut stage, &mut message)?;
+    let parents = parent_trees(&stage, &args)?;
+    let mut wanted = Wanted::default();
+    parts::entering(&stage, &trees, &parents, &mut wanted)?;
+    let tips: Vec<String> = stage.tips.iter().cloned().collect();
+    parts::entering(&stage, &trees_of(&stage, &tips)?, &parents, &mut wanted)?;
+    message.commits.extend(tips);
+    assemble(stage, wanted, message)
+}
+
+/// The trees that the new commit's parents have; the empty one for a root.
+fn parent_trees(stage: &Stage<'_>, args: &CommitArgs) -> Result<Vec<String>, Fault> {
+    let mut parents = Vec::new();
+    if let Some(head) = &stage.head {
+        if args.amend {
+            let listed = stage.git(["rev-parse", &format!("{head}^@")]).with_replacements().stdout()?;
+            parents.extend(listed.lines().map(|line| line.to_str_lossy().into_owned()));
+        } else {
+            parents.push(head.clone());
+        }
+    }
+    let merged = std::fs::read_to_string(stage.site.git_dir.join("MERGE_HEAD")).unwrap_or_default();
+    parents.extend(merged.lines().map(str::to_owned));
+    if parents.is_empty() { Ok(vec![parts::empty_tree(stage)?]) } else { trees_of(stage, &parents) }
+}
+
+fn trees_of(stage: &Stage<'_>, commits: &[String]) -> Result<Vec<String>, Fault> {
+    let mut trees = Vec::new();
+    for commit in commits {
+        trees.extend(stage.resolve(commit.as_ref(), "tree")?);
+    }
+    Ok(trees)
+}
+
+/// Puts objects, files and texts together.
+fn assemble(stage: Stage<'_>, mut wanted: Wanted, message: Message) -> Result<Payload, Fault> {
+    for commit in &message.commits {
+        wanted.add(commit, None);
+    }
+    let mut parts: Vec<super::Part> = parts::part(&stage, wanted)?.into_iter().collect();
+    let mut files: Vec<_> = message.files;
+    files.extend(stage.files.iter().cloned());
+    if !files.is_empty() {
+        parts.push(super::files::part(&files)?);
+    }
+    if !message.texts.is_empty() {
+        parts.push(super::Texts::part(message.texts.into_iter().map(|text| (ItemKind::Message, text))));
+    }
+    let place = SafeText::quoted(stage.top.to_string_lossy().as_bytes(), 200);
+    let exact = stage.exact && stage.unseen.is_empty();
+    Ok(Payload {
+        parts,
+        destinations: vec![Destination { url: place, refs: Vec::new() }],
+        notes: stage.notes,
+        unseen: stage.unseen,
+        exact,
+    })
+}

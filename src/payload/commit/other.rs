@@ -1,0 +1,250 @@
+//! Commits that something else than `git commit` makes.
+//!
+//! Promise: `merge`, `cherry-pick`, `revert`, `rebase`, `am`, `pull`, `stash`, `notes`, `tag -a` and
+//! whatever else the plan calls a commit are bounded by what is here: a merged file is made of lines of
+//! its sides, so both sides are read; the index, the words, the files that the words name, and what an
+//! operation in progress has prepared. Never exact.
+
+use std::collections::BTreeSet;
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use bstr::{BString, ByteSlice};
+
+use crate::command::plan::CommitRequest;
+use crate::payload::{Fault, Payload};
+use crate::world::World;
+
+use super::message::{self, Message};
+use super::parts::{self, Wanted};
+use super::site::Located;
+use super::stage::Stage;
+use super::{assemble, steps, trees_of};
+
+/// What is known of a verb.
+enum Kind {
+    /// An object with a message and no content of its own.
+    Text,
+    /// Changes of named commits are applied to `HEAD`.
+    Applied,
+    /// Their opposites are.
+    Reverted,
+    /// Whole trees are merged into `HEAD`'s.
+    Merged,
+    /// Commits of the current branch are made anew.
+    Rewritten,
+    /// Work-tree files.
+    WorkTree,
+}
+
+fn kind(verb: &OsStr) -> Kind {
+    match verb.to_str() {
+        Some("notes" | "tag") => Kind::Text,
+        Some("cherry-pick") => Kind::Applied,
+        Some("revert") => Kind::Reverted,
+        Some("stash") => Kind::WorkTree,
+        Some("rebase" | "pull" | "am" | "filter-branch" | "filter-repo" | "replay" | "history") => Kind::Rewritten,
+        Some(_) | None => Kind::Merged,
+    }
+}
+
+/// Everything that such a command could record.
+///
+/// # Errors
+/// When git cannot say where it works, or an object is missing.
+pub fn payload(world: &World, request: &CommitRequest, verb: &OsStr) -> Result<Payload, Fault> {
+    let located = Located::of(&request.git);
+    let mut stage = Stage::open(world, request)?;
+    for step in &request.steps {
+        steps::run(&mut stage, step)?;
+    }
+    stage.exact = false;
+    let mut message = words(&located, request);
+    let mut wanted = Wanted::default();
+    let commits = named(&mut stage, request)?;
+    let head: Vec<String> = stage.head.iter().cloned().collect();
+    let head_trees = if head.is_empty() { vec![parts::empty_tree(&stage)?] } else { trees_of(&stage, &head)? };
+    match kind(verb) {
+        Kind::Text => {
+            message.commits.extend(objects_named(&stage, request)?);
+            return finish(stage, wanted, message);
+        }
+        Kind::Applied => applied(&stage, &commits, false, &mut wanted)?,
+        Kind::Reverted => applied(&stage, &commits, true, &mut wanted)?,
+        Kind::Merged => merged(&stage, &commits, &head_trees, &mut wanted)?,
+        Kind::Rewritten => {
+            merged(&stage, &commits, &head_trees, &mut wanted)?;
+            unpublished(&stage, &head, &mut wanted)?;
+        }
+        Kind::WorkTree => {
+            if untracked_too(&request.args) {
+                let everything = ["add", "--all"];
+                let done = stage.git(everything).run()?;
+                if !done.status.success() {
+                    stage.complaint(&done.stderr);
+                }
+            }
+            stage.update_tracked(&located.context, &[])?;
+        }
+    }
+    stage.snapshot()?;
+    let trees: Vec<String> = std::mem::take(&mut stage.snapshots).into_iter().collect();
+    parts::entering(&stage, &trees, &head_trees, &mut wanted)?;
+    message.commits.extend(commits);
+    message.files.extend(in_progress(&stage.site.git_dir));
+    message::hooks(&mut stage, &mut message)?;
+    finish(stage, wanted, message)
+}
+
+fn finish(mut stage: Stage<'_>, wanted: Wanted, mut message: Message) -> Result<Payload, Fault> {
+    message::identities(&mut stage, &mut message)?;
+    assemble(stage, wanted, message)
+}
+
+/// The words as text, and the files that they name (`-F FILE`, mailboxes).
+fn words(located: &Located, request: &CommitRequest) -> Message {
+    let known: Vec<&[u8]> = request.args.iter().flatten().map(|word| word.as_bytes()).collect();
+    let mut message = Message { texts: vec![known.join(&b"\n"[..]).into()], ..Message::default() };
+    for word in request.args.iter().flatten() {
+        let attached = word.as_bytes().find_byte(b'=').and_then(|place| word.as_bytes().get(place + 1..));
+        for name in [Some(word.as_bytes()), attached, word.as_bytes().strip_prefix(b"-F")].into_iter().flatten() {
+            let path = located.context.dir.join(OsStr::from_bytes(name));
+            let written = request.written.iter().find(|file| file.path == path);
+            match written.and_then(|file| file.bytes.clone()) {
+                Some(bytes) => message.texts.push(bytes.into()),
+                None => message.files.extend(files_of(&path)),
+            }
+        }
+    }
+    message
+}
+
+/// A file, or the files of a folder of mails.
+fn files_of(path: &Path) -> Vec<std::path::PathBuf> {
+    if path.is_file() {
+        return vec![path.to_owned()];
+    }
+    let mails = ["new", "cur"].map(|folder| path.join(folder)).into_iter().filter(|folder| folder.is_dir());
+    mails
+        .flat_map(|folder| fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()))
+        .filter(|path| path.is_file())
+        .collect()
+}
+
+/// The commits that the words name; every local branch when words are not known.
+fn named(stage: &mut Stage<'_>, request: &CommitRequest) -> Result<BTreeSet<String>, Fault> {
+    let mut commits = std::mem::take(&mut stage.tips);
+    if request.args.iter().any(Option::is_none) {
+        stage.notes.push("words are not known: every local branch is taken".into());
+        let branches = stage.git(["for-each-ref", "--format=%(objectname)", "refs/heads"]).stdout()?;
+        commits.extend(branches.lines().map(|line| line.to_str_lossy().into_owned()));
+    }
+    for word in request.args.iter().flatten() {
+        if word.as_bytes().contains_str("..") {
+            let args = ["rev-list", "--end-of-options"].map(OsString::from).into_iter().chain([word.clone()]);
+            let done = stage.git(args).with_replacements().run()?;
+            commits.extend(done.stdout.lines().map(|line| line.to_str_lossy().into_owned()));
+        }
+        for end in steps::ends_of_range(word) {
+            commits.extend(stage.resolve(&end, "commit")?);
+        }
+    }
+    Ok(commits)
+}
+
+/// Any objects that the words name: `git notes add -C BLOB`.
+fn objects_named(stage: &Stage<'_>, request: &CommitRequest) -> Result<Vec<String>, Fault> {
+    let mut objects = Vec::new();
+    let mut words = request.args.iter().flatten();
+    while let Some(word) = words.next() {
+        let value = match word.as_bytes() {
+            b"-C" | b"-c" => words.next().cloned(),
+            bytes => bytes
+                .strip_prefix(b"--reuse-message=")
+                .or_else(|| bytes.strip_prefix(b"--reedit-message="))
+                .or_else(|| bytes.strip_prefix(b"-C"))
+                .map(|value| OsStr::from_bytes(value).to_owned()),
+        };
+        if let Some(value) = value {
+            objects.extend(stage.resolve(&value, "object")?);
+        }
+    }
+    Ok(objects)
+}
+
+/// What each commit changes against its parents, or takes back.
+fn applied(stage: &Stage<'_>, commits: &BTreeSet<String>, backwards: bool, wanted: &mut Wanted) -> Result<(), Fault> {
+    for commit in commits {
+        let own = trees_of(stage, std::slice::from_ref(commit))?;
+        let listed = stage.git(["rev-parse", &format!("{commit}^@")]).stdout()?;
+        let parents: Vec<String> = listed.lines().map(|line| line.to_str_lossy().into_owned()).collect();
+        let parents = if parents.is_empty() { vec![parts::empty_tree(stage)?] } else { trees_of(stage, &parents)? };
+        for parent in parents {
+            let (from, to) = if backwards { (&own, vec![parent]) } else { (&vec![parent], own.clone()) };
+            parts::entering(stage, &to, from, wanted)?;
+        }
+    }
+    Ok(())
+}
+
+/// What the trees of the named commits have beside `HEAD`'s. Commits that a remote is said to have are
+/// left out: nothing leaves now, and a push reads them again by evidence.
+fn merged(
+    stage: &Stage<'_>,
+    commits: &BTreeSet<String>,
+    head_trees: &[String],
+    wanted: &mut Wanted,
+) -> Result<(), Fault> {
+    for commit in commits {
+        let asked = ["rev-list", "-n1", commit, "--not", "--remotes"];
+        if stage.git(asked).stdout()?.trim().is_empty() {
+            continue;
+        }
+        parts::entering(stage, &trees_of(stage, std::slice::from_ref(commit))?, head_trees, wanted)?;
+    }
+    Ok(())
+}
+
+/// Every object of `HEAD` that no remote is said to have.
+fn unpublished(stage: &Stage<'_>, head: &[String], wanted: &mut Wanted) -> Result<(), Fault> {
+    let Some(head) = head.first() else { return Ok(()) };
+    let listed = stage.git(["rev-list", "--objects", "-z", head, "--not", "--remotes"]).run()?;
+    // `-z` with `--objects` is newer than git 2.47: paths with line breaks lose a part of their name only.
+    let listed = if listed.status.success() {
+        listed.stdout
+    } else {
+        stage.git(["rev-list", "--objects", head, "--not", "--remotes"]).stdout()?
+    };
+    for line in listed.split(|byte| *byte == b'\n' || *byte == 0) {
+        let (oid, path) = line.split_once_str(" ").unwrap_or((line, b""));
+        let hexadecimal = !oid.is_empty() && oid.iter().all(u8::is_ascii_hexdigit);
+        if hexadecimal {
+            wanted.add(&oid.to_str_lossy(), (!path.is_empty()).then(|| BString::from(path)));
+        }
+    }
+    Ok(())
+}
+
+/// What an operation in progress has prepared: messages and patches.
+fn in_progress(git_dir: &Path) -> Vec<std::path::PathBuf> {
+    let mut files: Vec<_> = ["MERGE_MSG", "SQUASH_MSG"].iter().map(|name| git_dir.join(name)).collect();
+    for folder in ["rebase-merge", "rebase-apply", "sequencer"] {
+        files.extend(fs::read_dir(git_dir.join(folder)).into_iter().flatten().flatten().map(|entry| entry.path()));
+    }
+    files.retain(|path| path.is_file());
+    files
+}
+
+fn untracked_too(args: &[Option<OsString>]) -> bool {
+    args.iter().any(|word| match word {
+        None => true,
+        Some(word) => {
+            let word = word.as_bytes();
+            let bundle = word.starts_with(b"-") && !word.starts_with(b"--");
+            (bundle && (word.contains(&b'u') || word.contains(&b'a')))
+                || (word.len() > 3 && (b"--include-untracked".starts_with(word) || b"--all".starts_with(word)))
+        }
+    })
+}

@@ -1,0 +1,109 @@
+//! The programs that staging would run, and how they are kept from running.
+//!
+//! Promise: in the gate no filter, file-system monitor, hook or trailer command that configuration
+//! names is started by us (design principle 11); the content that a filter would have made is then not
+//! known, and the caller scans what goes into it instead.
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
+
+use bstr::{BString, ByteSlice};
+
+use crate::command::plan::GitContext;
+use crate::payload::Fault;
+use crate::world::{Caution, World};
+
+/// Configuration that decides what staging runs.
+#[derive(Debug, Default)]
+pub struct Programs {
+    /// Settings that switch programs off; put before the sub-command.
+    pub off: Vec<OsString>,
+    /// Names of clean filters that are switched off.
+    pub filters: BTreeSet<BString>,
+    /// Commands of trailers, as configured.
+    pub trailer_commands: Vec<BString>,
+    /// `core.hooksPath`.
+    pub hooks_path: Option<BString>,
+    /// `commit.template`.
+    pub template: Option<BString>,
+    /// `commit.cleanup`.
+    pub cleanup: Option<BString>,
+}
+
+impl Programs {
+    /// Reads the configuration that `context` sees.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn read(world: &World, context: &GitContext) -> Result<Self, Fault> {
+        let listed = world.git(context, ["config", "--list", "-z", "--includes"]).stdout()?;
+        let mut programs = Self::default();
+        // A split index would write its shared half into the repository, not into our scratch folder.
+        programs.switch("core.splitIndex", "false");
+        programs.switch("core.untrackedCache", "false");
+        // Scratch objects are read once and thrown away.
+        programs.switch("core.looseCompression", "0");
+        programs.switch("core.fsync", "none");
+        programs.switch("advice.addIgnoredFile", "false");
+        let mut hooks_paths = Vec::new();
+        for entry in listed.split(|byte| *byte == 0) {
+            let (key, value) = entry.split_once_str("\n").unwrap_or((entry, b""));
+            if key == b"core.hookspath" {
+                hooks_paths.push(BString::from(value));
+            }
+            programs.note(key.as_bstr(), value.as_bstr(), world.caution);
+        }
+        // The last one is ours, which keeps hooks from running in this very call.
+        hooks_paths.pop();
+        programs.hooks_path = hooks_paths.pop();
+        Ok(programs)
+    }
+
+    fn note(&mut self, key: &bstr::BStr, value: &bstr::BStr, caution: Caution) {
+        let Some((section, rest)) = key.split_once_str(".") else { return };
+        let (name, variable) = rest.rsplit_once_str(".").unwrap_or((b"", rest));
+        match (section, variable) {
+            (b"filter", b"clean" | b"process" | b"smudge") if caution == Caution::Gate && !value.is_empty() => {
+                if variable != b"smudge" {
+                    self.filters.insert(name.into());
+                }
+                self.switch_named("filter", name, variable, &NOTHING);
+                self.switch_named("filter", name, b"required", &FALSE);
+            }
+            // git 2.54 and later run hooks that configuration names, whatever core.hooksPath says.
+            (b"hook", b"command") => self.switch_named("hook", name, b"enabled", &FALSE),
+            (b"trailer", b"cmd" | b"command") => self.trailer_commands.push(value.into()),
+            (b"commit", b"template") => self.template = Some(value.into()),
+            (b"commit", b"cleanup") => self.cleanup = Some(value.into()),
+            _ => {}
+        }
+    }
+
+    fn switch(&mut self, key: &str, value: &str) {
+        self.off.extend([OsString::from("-c"), OsString::from(format!("{key}={value}"))]);
+    }
+
+    /// By way of a variable, since `-c` would split a name that holds an equals sign.
+    fn switch_named(&mut self, section: &str, name: &[u8], variable: &[u8], value: &Value) {
+        let mut setting = b"--config-env=".to_vec();
+        for piece in [section.as_bytes(), b".", name, b".", variable, b"=", value.variable.as_bytes()] {
+            setting.extend_from_slice(piece);
+        }
+        self.off.push(OsString::from_vec(setting));
+    }
+}
+
+/// A value that a setting gets by way of an environment variable.
+struct Value {
+    variable: &'static str,
+    value: &'static str,
+}
+
+const NOTHING: Value = Value { variable: "TYRAN_SET_NOTHING", value: "" };
+const FALSE: Value = Value { variable: "TYRAN_SET_FALSE", value: "false" };
+
+/// The variables that [`Programs::off`] refers to.
+pub fn variables() -> [(&'static str, &'static str); 2] {
+    [NOTHING, FALSE].map(|value| (value.variable, value.value))
+}

@@ -1,0 +1,739 @@
+//! Staging commands that stand before a commit on the line.
+//!
+//! Promise: after [`run`] the scratch index holds what the user's index would, or more is kept beside it
+//! (snapshots, tips, files) than could be recorded. Only the scratch index changes: a step that would
+//! also write the work tree is done on the index alone, and what it does to files is laid over the disk.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+
+use bstr::{BString, ByteSlice};
+
+use crate::command::plan::StagingStep;
+use crate::payload::Fault;
+use crate::text::SafeText;
+
+use super::options::{Argument, Arguments, Spec, Takes, read, spec};
+use super::site::{Located, Site};
+use super::stage::{Laid, Stage, nul_separated};
+
+const ADD: &[Spec] = &[
+    spec("dry-run", Some(b'n'), Takes::Nothing),
+    spec("verbose", Some(b'v'), Takes::Nothing),
+    spec("interactive", Some(b'i'), Takes::Nothing),
+    spec("patch", Some(b'p'), Takes::Nothing),
+    spec("unified", Some(b'U'), Takes::Value),
+    spec("inter-hunk-context", None, Takes::Value),
+    spec("edit", Some(b'e'), Takes::Nothing),
+    spec("force", Some(b'f'), Takes::Nothing),
+    spec("update", Some(b'u'), Takes::Nothing),
+    spec("renormalize", None, Takes::Nothing),
+    spec("intent-to-add", Some(b'N'), Takes::Nothing),
+    spec("all", Some(b'A'), Takes::Nothing),
+    spec("ignore-removal", None, Takes::Nothing),
+    spec("refresh", None, Takes::Nothing),
+    spec("ignore-errors", None, Takes::Nothing),
+    spec("ignore-missing", None, Takes::Nothing),
+    spec("sparse", None, Takes::Nothing),
+    spec("warn-embedded-repo", None, Takes::Nothing),
+    spec("chmod", None, Takes::Value),
+    spec("pathspec-from-file", None, Takes::Value),
+    spec("pathspec-file-nul", None, Takes::Nothing),
+];
+
+const REMOVE: &[Spec] = &[
+    spec("dry-run", Some(b'n'), Takes::Nothing),
+    spec("quiet", Some(b'q'), Takes::Nothing),
+    spec("cached", None, Takes::Nothing),
+    spec("force", Some(b'f'), Takes::Nothing),
+    spec("(recursive)", Some(b'r'), Takes::Nothing),
+    spec("ignore-unmatch", None, Takes::Nothing),
+    spec("sparse", None, Takes::Nothing),
+    spec("pathspec-from-file", None, Takes::Value),
+    spec("pathspec-file-nul", None, Takes::Nothing),
+];
+
+const MOVE: &[Spec] = &[
+    spec("verbose", Some(b'v'), Takes::Nothing),
+    spec("dry-run", Some(b'n'), Takes::Nothing),
+    spec("force", Some(b'f'), Takes::Nothing),
+    spec("(skip)", Some(b'k'), Takes::Nothing),
+    spec("sparse", None, Takes::Nothing),
+];
+
+const RESTORE: &[Spec] = &[
+    spec("source", Some(b's'), Takes::Value),
+    spec("staged", Some(b'S'), Takes::Nothing),
+    spec("worktree", Some(b'W'), Takes::Nothing),
+    spec("ignore-unmerged", None, Takes::Nothing),
+    spec("overlay", None, Takes::Nothing),
+    spec("quiet", Some(b'q'), Takes::Nothing),
+    spec("recurse-submodules", None, Takes::Attached),
+    spec("progress", None, Takes::Nothing),
+    spec("merge", Some(b'm'), Takes::Nothing),
+    spec("conflict", None, Takes::Value),
+    spec("ours", Some(b'2'), Takes::Nothing),
+    spec("theirs", Some(b'3'), Takes::Nothing),
+    spec("patch", Some(b'p'), Takes::Nothing),
+    spec("ignore-skip-worktree-bits", None, Takes::Nothing),
+    spec("pathspec-from-file", None, Takes::Value),
+    spec("pathspec-file-nul", None, Takes::Nothing),
+];
+
+const RESET: &[Spec] = &[
+    spec("quiet", Some(b'q'), Takes::Nothing),
+    spec("refresh", None, Takes::Nothing),
+    spec("mixed", None, Takes::Nothing),
+    spec("soft", None, Takes::Nothing),
+    spec("hard", None, Takes::Nothing),
+    spec("merge", None, Takes::Nothing),
+    spec("keep", None, Takes::Nothing),
+    spec("recurse-submodules", None, Takes::Attached),
+    spec("patch", Some(b'p'), Takes::Nothing),
+    spec("intent-to-add", Some(b'N'), Takes::Nothing),
+    spec("pathspec-from-file", None, Takes::Value),
+    spec("pathspec-file-nul", None, Takes::Nothing),
+];
+
+const APPLY: &[Spec] = &[
+    spec("exclude", None, Takes::Value),
+    spec("include", None, Takes::Value),
+    spec("(strip)", Some(b'p'), Takes::Value),
+    spec("stat", None, Takes::Nothing),
+    spec("numstat", None, Takes::Nothing),
+    spec("summary", None, Takes::Nothing),
+    spec("check", None, Takes::Nothing),
+    spec("index", None, Takes::Nothing),
+    spec("intent-to-add", Some(b'N'), Takes::Nothing),
+    spec("cached", None, Takes::Nothing),
+    spec("unsafe-paths", None, Takes::Nothing),
+    spec("apply", None, Takes::Nothing),
+    spec("3way", Some(b'3'), Takes::Nothing),
+    spec("ours", None, Takes::Nothing),
+    spec("theirs", None, Takes::Nothing),
+    spec("union", None, Takes::Nothing),
+    spec("build-fake-ancestor", None, Takes::Value),
+    spec("(nul)", Some(b'z'), Takes::Nothing),
+    spec("(context)", Some(b'C'), Takes::Value),
+    spec("whitespace", None, Takes::Value),
+    spec("ignore-space-change", None, Takes::Nothing),
+    spec("ignore-whitespace", None, Takes::Nothing),
+    spec("reverse", Some(b'R'), Takes::Nothing),
+    spec("unidiff-zero", None, Takes::Nothing),
+    spec("reject", None, Takes::Nothing),
+    spec("allow-overlap", None, Takes::Nothing),
+    spec("verbose", Some(b'v'), Takes::Nothing),
+    spec("quiet", Some(b'q'), Takes::Nothing),
+    spec("inaccurate-eof", None, Takes::Nothing),
+    spec("recount", None, Takes::Nothing),
+    spec("directory", None, Takes::Value),
+    spec("allow-empty", None, Takes::Nothing),
+];
+
+/// `update-index` reads its words one by one and each acts at once; these forms touch only the index.
+const UPDATE_INDEX_PLAIN: &[&str] = &[
+    "--add",
+    "--remove",
+    "--replace",
+    "--force-remove",
+    "--assume-unchanged",
+    "--no-assume-unchanged",
+    "--skip-worktree",
+    "--no-skip-worktree",
+    "--ignore-skip-worktree-entries",
+    "--refresh",
+    "--really-refresh",
+    "--ignore-missing",
+    "--ignore-submodules",
+    "--unmerged",
+    "--again",
+    "-g",
+    "--info-only",
+    "--verbose",
+    "-q",
+    "--chmod=+x",
+    "--chmod=-x",
+    "--",
+];
+
+/// Options and operands of one step.
+struct Parsed {
+    options: Vec<(&'static str, bool, Option<OsString>)>,
+    /// Operands before and after `--`.
+    before: Vec<OsString>,
+    after: Vec<OsString>,
+    dashes: bool,
+    doubtful: bool,
+}
+
+impl Parsed {
+    fn new(arguments: Arguments) -> Self {
+        let mut parsed = Self {
+            options: Vec::new(),
+            before: Vec::new(),
+            after: Vec::new(),
+            dashes: false,
+            doubtful: arguments.doubtful,
+        };
+        for argument in arguments.known {
+            match argument {
+                Argument::Option { name, negated, value } => parsed.options.push((name, negated, value)),
+                Argument::Operand(word) if parsed.dashes => parsed.after.push(word),
+                Argument::Operand(word) => parsed.before.push(word),
+                Argument::Dashes => parsed.dashes = true,
+            }
+        }
+        parsed
+    }
+
+    /// Whether the last word on `name` sets it.
+    fn has(&self, name: &str) -> bool {
+        self.options.iter().rev().find(|(other, ..)| *other == name).is_some_and(|(_, negated, _)| !negated)
+    }
+
+    fn value(&self, name: &str) -> Option<&OsString> {
+        self.options.iter().rev().find(|(other, ..)| *other == name).and_then(|(_, _, value)| value.as_ref())
+    }
+
+    fn operands(&self) -> Vec<OsString> {
+        self.before.iter().chain(&self.after).cloned().collect()
+    }
+
+    /// Flags of `names` that are set, spelled in full.
+    fn flags(&self, names: &[&str]) -> Vec<OsString> {
+        names.iter().filter(|name| self.has(name)).map(|name| OsString::from(format!("--{name}"))).collect()
+    }
+}
+
+/// Does one step on the scratch index.
+///
+/// # Errors
+/// When the scratch index cannot be read or written. A step that git would refuse is a note.
+pub fn run(stage: &mut Stage<'_>, step: &StagingStep) -> Result<(), Fault> {
+    let located = Located::of(&step.git);
+    if !stage.fresh && !works_here(stage, &located)? {
+        return Ok(());
+    }
+    let verb = step.verb.to_string_lossy().into_owned();
+    match verb.as_str() {
+        "add" | "stage" => add(stage, &located, &step.args),
+        "rm" => remove(stage, &located, &step.args),
+        "mv" => rename(stage, &located, &step.args),
+        "restore" => restore(stage, &located, &step.args),
+        "reset" => reset(stage, &located, &step.args),
+        "checkout" | "switch" => checkout(stage, &located, &step.args),
+        "apply" => apply(stage, &located, &step.args),
+        "update-index" => update_index(stage, &located, &step.args),
+        _ => takes_over(stage, &located, &step.args),
+    }
+}
+
+/// Whether a step works on the same index as the commit.
+fn works_here(stage: &Stage<'_>, located: &Located) -> Result<bool, Fault> {
+    Ok(Site::find(stage.world, &located.context)?.is_some_and(|site| site.index == stage.site.index))
+}
+
+fn add(stage: &mut Stage<'_>, located: &Located, words: &[Option<OsString>]) -> Result<(), Fault> {
+    let parsed = Parsed::new(read(words, ADD));
+    let nothing = parsed.has("dry-run") || parsed.has("refresh");
+    if nothing && !parsed.doubtful {
+        return Ok(());
+    }
+    if parsed.doubtful || parsed.has("patch") || parsed.has("interactive") || parsed.has("edit") {
+        stage.snapshot()?;
+        stage.exact = false;
+    }
+    let mut flags = parsed.flags(&["force", "renormalize", "intent-to-add", "ignore-errors", "sparse"]);
+    if let Some(mode @ ("+x" | "-x")) = parsed.value("chmod").and_then(|mode| mode.to_str()) {
+        flags.push(format!("--chmod={mode}").into());
+    }
+    let mut paths: Vec<OsString> = parsed.operands().iter().map(|word| located.word(word)).collect();
+    if parsed.doubtful {
+        // The words that are not known could name any file, and could be `-A`.
+        stage.notes.push("the words of `git add` are not all known: every file is taken".into());
+        flags.push("--all".into());
+        paths.clear();
+    } else if parsed.has("all") || (parsed.options.iter().any(|(name, no, _)| *name == "ignore-removal" && *no)) {
+        flags.push("--all".into());
+    } else if parsed.has("ignore-removal") {
+        flags.push("--ignore-removal".into());
+    } else if parsed.has("update") {
+        flags.push("--update".into());
+    } else if parsed.has("patch") || parsed.has("interactive") || parsed.has("edit") {
+        // Hunks that could be chosen are between the index and the work tree of tracked files.
+        flags.push("--update".into());
+    }
+    if stage.fresh && paths.is_empty() && !located.missing.as_os_str().is_empty() {
+        paths.push(located.missing.clone().into_os_string());
+    }
+    let from_file = path_list(stage, located, &parsed)?;
+    if let Some(listed) = from_file {
+        paths.extend(listed);
+    }
+    let whole = flags.iter().any(|flag| flag == "--all" || flag == "--update" || flag == "--renormalize");
+    if paths.is_empty() && !whole {
+        return Ok(());
+    }
+    add_paths(stage, located, &flags, &paths)
+}
+
+/// `git add` with these flags, laid content entered before (so that git knows the path) and after.
+fn add_paths(stage: &mut Stage<'_>, located: &Located, flags: &[OsString], paths: &[OsString]) -> Result<(), Fault> {
+    let tracked_only = flags.iter().any(|flag| flag == "--update" || flag == "--renormalize");
+    let forced = flags.iter().any(|flag| flag == "--force");
+    let mut laid = stage.laid_matching(&located.context, paths)?;
+    let tracked = stage.tracked_of(&laid)?;
+    if tracked_only {
+        laid = tracked;
+    } else if !forced {
+        let ignored = ignored_of(stage, &laid)?;
+        laid.retain(|path| tracked.contains(path) || !ignored.contains(path));
+    }
+    stage.enter(&laid)?;
+    let run = |stage: &Stage<'_>, paths: &[OsString]| {
+        let args = std::iter::once(OsString::from("add")).chain(flags.iter().cloned());
+        stage.git_in(&located.context, args.chain([OsString::from("--")]).chain(paths.iter().cloned())).run()
+    };
+    let done = run(stage, paths)?;
+    if !done.status.success() {
+        stage.complaint(&done.stderr);
+        // One pathspec that matches nothing stops them all. What it names may be there when the line
+        // runs, so the others are staged one by one.
+        let (excluding, including): (Vec<_>, Vec<_>) = paths.iter().cloned().partition(|path| excludes(path));
+        for path in including {
+            let done = run(stage, &[vec![path.clone()], excluding.clone()].concat())?;
+            if !done.status.success() && done.stderr.contains_str("did not match any files") {
+                let name = SafeText::quoted(path.as_bytes(), 200);
+                stage.unseen.push(SafeText::new(&format!("{name}, which is not there now")));
+            }
+        }
+    }
+    stage.enter(&laid)
+}
+
+fn excludes(pathspec: &OsStr) -> bool {
+    let bytes = pathspec.as_bytes();
+    [&b":!"[..], b":^", b":(exclude"].iter().any(|magic| bytes.starts_with(magic))
+}
+
+/// Which of `paths` (from the top) are ignored.
+fn ignored_of(stage: &Stage<'_>, paths: &[BString]) -> Result<Vec<BString>, Fault> {
+    if paths.is_empty() {
+        return Ok(Vec::new());
+    }
+    let list: Vec<u8> = paths.iter().flat_map(|path| path.iter().copied().chain([0])).collect();
+    // It exits with 1 when none is ignored.
+    Ok(nul_separated(&stage.git(["check-ignore", "-z", "--stdin", "--no-index"]).input(list).run()?.stdout))
+}
+
+/// The pathspecs of `--pathspec-from-file`; what cannot be read makes the step doubtful.
+fn path_list(stage: &mut Stage<'_>, located: &Located, parsed: &Parsed) -> Result<Option<Vec<OsString>>, Fault> {
+    let Some(file) = parsed.value("pathspec-from-file") else { return Ok(None) };
+    let listed = super::pathspecs::listed(stage, &located.context, file, parsed.has("pathspec-file-nul"))?;
+    Ok(Some(match listed {
+        Some(paths) => paths.iter().map(|word| located.word(word)).collect(),
+        None => {
+            stage.snapshot()?;
+            stage.exact = false;
+            stage.notes.push("a list of paths is not known: every file is taken".into());
+            vec![OsString::from(":/")]
+        }
+    }))
+}
+
+fn remove(stage: &mut Stage<'_>, located: &Located, words: &[Option<OsString>]) -> Result<(), Fault> {
+    let parsed = Parsed::new(read(words, REMOVE));
+    if parsed.doubtful {
+        // It can only take content away.
+        stage.exact = false;
+        return Ok(());
+    }
+    if parsed.has("dry-run") {
+        return Ok(());
+    }
+    let mut paths: Vec<OsString> = parsed.operands().iter().map(|word| located.word(word)).collect();
+    paths.extend(path_list(stage, located, &parsed)?.unwrap_or_default());
+    let mut flags = parsed.flags(&["cached", "force", "ignore-unmatch", "sparse"]);
+    if parsed.has("(recursive)") {
+        flags.push("-r".into());
+    }
+    let call = |stage: &Stage<'_>, first: &[&str]| {
+        let args = first.iter().map(OsString::from).chain(flags.iter().cloned());
+        stage.git_in(&located.context, args.chain([OsString::from("--")]).chain(paths.iter().cloned())).run()
+    };
+    // The dry run says whether git would do it at all (local changes, directories without -r).
+    let tried = call(stage, &["rm", "--dry-run"])?;
+    if !tried.status.success() {
+        stage.complaint(&tried.stderr);
+        return Ok(());
+    }
+    let before = nul_separated(&stage.git(["ls-files", "-z"]).stdout()?);
+    let done = call(stage, &["rm", "-q", "--cached", "--force"])?;
+    if !done.status.success() {
+        stage.complaint(&done.stderr);
+    }
+    if !parsed.has("cached") {
+        let after = nul_separated(&stage.git(["ls-files", "-z"]).stdout()?);
+        for path in before {
+            if after.binary_search(&path).is_err() {
+                stage.laid.insert(path, Laid::Gone);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// `git mv`: entries keep their blobs under a new name; a later `-a` takes the old file's bytes there.
+fn rename(stage: &mut Stage<'_>, located: &Located, words: &[Option<OsString>]) -> Result<(), Fault> {
+    let parsed = Parsed::new(read(words, MOVE));
+    if parsed.has("dry-run") && !parsed.doubtful {
+        return Ok(());
+    }
+    let operands = parsed.operands();
+    let Some((target, sources)) = operands.split_last() else {
+        stage.exact &= !parsed.doubtful;
+        return Ok(());
+    };
+    if parsed.doubtful {
+        // No bytes change; a name that is not known is for the net.
+        stage.exact = false;
+        return Ok(());
+    }
+    let dir = &located.context.dir;
+    let Some(target) = super::site::below(&stage.top, &dir.join(located.word(target))) else { return Ok(()) };
+    let into_folder = stage.top.join(&target).is_dir();
+    for source in sources {
+        let Some(source) = super::site::below(&stage.top, &dir.join(located.word(source))) else { continue };
+        let new = match source.file_name() {
+            Some(name) if into_folder => target.join(name),
+            Some(_) | None => target.clone(),
+        };
+        let args = ["ls-files", "-s", "-z", "--"].map(OsString::from);
+        let pathspec = [b":(top,literal)".as_slice(), source.as_os_str().as_bytes()].concat();
+        let listed = stage.git(args.into_iter().chain([os(pathspec)])).stdout()?;
+        for entry in nul_separated(&listed) {
+            rename_entry(stage, &entry, &source, &new)?;
+        }
+    }
+    Ok(())
+}
+
+fn rename_entry(stage: &mut Stage<'_>, entry: &BString, source: &PathBuf, new: &std::path::Path) -> Result<(), Fault> {
+    let Some((head, path)) = entry.split_once_str("\t") else { return Ok(()) };
+    let old = PathBuf::from(os(path.to_vec()));
+    let Ok(rest) = old.strip_prefix(source) else { return Ok(()) };
+    let moved = if rest.as_os_str().is_empty() { new.to_owned() } else { new.join(rest) };
+    let moved = BString::from(moved.as_os_str().as_bytes());
+    let lines = [head, b"\t", moved.as_slice(), b"\0"].concat();
+    let laid = match stage.laid.remove(path.as_bstr()) {
+        Some(laid) => laid,
+        None => match std::fs::read(stage.top.join(&old)) {
+            Ok(bytes) if head.starts_with(b"100") => Laid::Blob(stage.hash(bytes, &moved)?),
+            Ok(_) | Err(_) => Laid::Gone,
+        },
+    };
+    stage.git(["update-index", "-z", "--index-info"]).input(lines).stdout()?;
+    stage.git(["update-index", "-z", "--force-remove", "--stdin"]).input([path, b"\0"].concat()).stdout()?;
+    stage.laid.insert(path.into(), Laid::Gone);
+    // A symbolic link keeps its blob: there is nothing to lay over it.
+    if laid != Laid::Gone {
+        stage.laid.insert(moved, laid);
+    }
+    Ok(())
+}
+
+fn restore(stage: &mut Stage<'_>, located: &Located, words: &[Option<OsString>]) -> Result<(), Fault> {
+    let parsed = Parsed::new(read(words, RESTORE));
+    let staged = parsed.has("staged");
+    let worktree = parsed.has("worktree") || !staged;
+    if parsed.doubtful || parsed.has("patch") || parsed.has("merge") {
+        stage.snapshot()?;
+        stage.exact = false;
+        return takes_over(stage, located, words);
+    }
+    let mut paths: Vec<OsString> = parsed.operands().iter().map(|word| located.word(word)).collect();
+    paths.extend(path_list(stage, located, &parsed)?.unwrap_or_default());
+    let source = match parsed.value("source") {
+        Some(revision) => match stage.resolve(revision, "tree")? {
+            Some(tree) => Some(tree),
+            None => return takes_over(stage, located, words),
+        },
+        None => None,
+    };
+    if staged {
+        let mut args: Vec<OsString> = vec!["restore".into(), "--staged".into()];
+        let tree = source.clone().or_else(|| stage.head.clone());
+        args.extend(tree.map(|tree| OsString::from(format!("--source={tree}"))));
+        args.extend(parsed.flags(&["overlay", "ignore-unmerged"]));
+        args.push("--".into());
+        let done = stage.git_in(&located.context, args.into_iter().chain(paths.iter().cloned())).run()?;
+        if !done.status.success() {
+            stage.complaint(&done.stderr);
+        }
+    }
+    if worktree { lay_tree(stage, located, source.as_deref(), &paths) } else { Ok(()) }
+}
+
+/// Lays the content of a tree (of the index, without one) over the work-tree files that match.
+fn lay_tree(stage: &mut Stage<'_>, located: &Located, tree: Option<&str>, paths: &[OsString]) -> Result<(), Fault> {
+    let scratch = stage.scratch.path().join("tree");
+    let args = ["ls-files", "-s", "-z", "--full-name", "--"].map(OsString::from);
+    let mut call = stage.git_in(&located.context, args.into_iter().chain(paths.iter().cloned()));
+    if let Some(tree) = tree {
+        stage.git(["read-tree", tree]).var("GIT_INDEX_FILE", &scratch).stdout()?;
+        call = call.var("GIT_INDEX_FILE", &scratch);
+    }
+    let listed = call.run();
+    let _ = std::fs::remove_file(&scratch);
+    for entry in nul_separated(&listed?.stdout) {
+        let Some((head, path)) = entry.split_once_str("\t") else { continue };
+        let mut fields = head.fields();
+        if let (Some(mode), Some(oid), Some(b"0")) = (fields.next(), fields.next(), fields.next())
+            && mode.starts_with(b"100")
+        {
+            stage.laid.insert(path.into(), Laid::Blob(oid.to_str_lossy().into_owned()));
+        }
+    }
+    Ok(())
+}
+
+fn reset(stage: &mut Stage<'_>, located: &Located, words: &[Option<OsString>]) -> Result<(), Fault> {
+    let parsed = Parsed::new(read(words, RESET));
+    stage.exact = false;
+    if parsed.doubtful || parsed.has("patch") || parsed.has("merge") || parsed.has("keep") {
+        stage.snapshot()?;
+        return takes_over(stage, located, words);
+    }
+    let (revision, mut paths) = revision_and_paths(stage, &parsed)?;
+    paths.extend(path_list(stage, located, &parsed)?.unwrap_or_default());
+    let revision = revision.or_else(|| stage.head.clone());
+    let Some(revision) = revision else {
+        // Unborn: the index is emptied.
+        return stage.git(["read-tree", "--empty"]).stdout().map(drop).map_err(Fault::from);
+    };
+    if !paths.is_empty() {
+        let source = OsString::from(format!("--source={revision}"));
+        let args = [OsString::from("restore"), "--staged".into(), source, "--".into()];
+        let done = stage.git_in(&located.context, args.into_iter().chain(paths)).run()?;
+        if !done.status.success() {
+            stage.complaint(&done.stderr);
+        }
+        return Ok(());
+    }
+    let Some(commit) = stage.resolve(OsStr::new(&revision), "commit")? else { return Ok(()) };
+    if !parsed.has("soft") {
+        // `--reset` keeps the stat data of what does not change, which a plain read would lose.
+        stage.git(["read-tree", "--reset", &commit]).stdout()?;
+    }
+    if parsed.has("hard") {
+        stage.laid.clear();
+        lay_tree(stage, located, Some(&commit), &[OsString::from(":/")])?;
+    }
+    stage.head = Some(commit);
+    Ok(())
+}
+
+/// The first operand as a revision where it is one, as `reset` and `checkout` tell them apart.
+fn revision_and_paths(stage: &Stage<'_>, parsed: &Parsed) -> Result<(Option<String>, Vec<OsString>), Fault> {
+    let mut before = parsed.before.iter();
+    let mut paths = Vec::new();
+    let mut revision = None;
+    if let Some(first) = before.next() {
+        revision = stage.resolve(first, "tree")?.map(|_| first.to_string_lossy().into_owned());
+        if revision.is_none() {
+            paths.push(first.clone());
+        }
+    }
+    paths.extend(before.chain(&parsed.after).cloned());
+    Ok((revision, paths))
+}
+
+fn checkout(stage: &mut Stage<'_>, located: &Located, words: &[Option<OsString>]) -> Result<(), Fault> {
+    // Branch options differ between versions and verbs; what decides the content is a revision, or paths.
+    const TABLE: &[Spec] = &[
+        spec("(new)", Some(b'b'), Takes::Value),
+        spec("(renew)", Some(b'B'), Takes::Value),
+        spec("create", Some(b'c'), Takes::Value),
+        spec("force-create", Some(b'C'), Takes::Value),
+        spec("orphan", None, Takes::Value),
+        spec("quiet", Some(b'q'), Takes::Nothing),
+        spec("progress", None, Takes::Nothing),
+        spec("detach", Some(b'd'), Takes::Nothing),
+        spec("track", Some(b't'), Takes::Attached),
+        spec("guess", None, Takes::Nothing),
+        spec("overwrite-ignore", None, Takes::Nothing),
+        spec("ignore-other-worktrees", None, Takes::Nothing),
+    ];
+    let parsed = Parsed::new(read(words, TABLE));
+    stage.exact = false;
+    let orphan = parsed.value("orphan").is_some();
+    if parsed.doubtful || orphan {
+        stage.snapshot()?;
+        if orphan {
+            stage.head = None;
+        }
+        return takes_over(stage, located, words);
+    }
+    let (revision, paths) = revision_and_paths(stage, &parsed)?;
+    if !paths.is_empty() {
+        let paths: Vec<OsString> = paths.iter().map(|word| located.word(word)).collect();
+        let tree = match &revision {
+            Some(revision) => stage.resolve(OsStr::new(revision), "tree")?,
+            None => None,
+        };
+        if let Some(tree) = &tree {
+            let args = ["restore", "--staged", "--overlay", &format!("--source={tree}"), "--"].map(OsString::from);
+            let done = stage.git_in(&located.context, args.into_iter().chain(paths.iter().cloned())).run()?;
+            if !done.status.success() {
+                stage.complaint(&done.stderr);
+            }
+        }
+        return lay_tree(stage, located, tree.as_deref(), &paths);
+    }
+    let Some(revision) = revision else { return Ok(()) };
+    let Some(commit) = stage.resolve(OsStr::new(&revision), "commit")? else { return Ok(()) };
+    if let Some(head) = stage.head.clone().filter(|head| *head != commit) {
+        stage.snapshot()?;
+        let done = stage.git(["read-tree", "-m", &head, &commit]).run()?;
+        if !done.status.success() {
+            stage.complaint(&done.stderr);
+        }
+        // Files that differ between the two will be the new commit's.
+        let changed = stage.git(["diff-tree", "-r", "-z", "--name-only", &head, &commit]).stdout()?;
+        let changed: Vec<OsString> = nul_separated(&changed)
+            .into_iter()
+            .map(|path| os([b":(top,literal)".as_slice(), path.as_slice()].concat()))
+            .collect();
+        if !changed.is_empty() {
+            lay_tree(stage, located, Some(&commit), &changed)?;
+        }
+    }
+    stage.head = Some(commit);
+    Ok(())
+}
+
+fn apply(stage: &mut Stage<'_>, located: &Located, words: &[Option<OsString>]) -> Result<(), Fault> {
+    let parsed = Parsed::new(read(words, APPLY));
+    let applies = parsed.has("apply") || !["stat", "numstat", "summary", "check"].iter().any(|name| parsed.has(name));
+    if !applies && !parsed.doubtful {
+        return Ok(());
+    }
+    stage.exact = false;
+    let patches: Vec<PathBuf> =
+        parsed.operands().iter().filter(|word| *word != "-").map(|word| located.context.dir.join(word)).collect();
+    if patches.len() != parsed.operands().len() || patches.is_empty() || parsed.doubtful {
+        stage.unseen.push("a patch that is applied before the commit".into());
+    }
+    // Whatever lines a patch adds stand in it, so its text is read in any case.
+    stage.files.extend(patches.iter().filter(|patch| patch.is_file()).cloned());
+    if !(parsed.has("index") || parsed.has("cached") || parsed.has("3way")) {
+        stage.notes.push("a patch is applied to the work tree; its own text is read".into());
+        return Ok(());
+    }
+    let mut flags = parsed.flags(&["reverse", "unidiff-zero", "recount", "allow-overlap", "allow-empty", "3way"]);
+    for (name, letter) in [("(strip)", "-p"), ("(context)", "-C")] {
+        if let Some(value) = parsed.value(name) {
+            flags.push(OsString::from(format!("{letter}{}", value.to_string_lossy())));
+        }
+    }
+    if let Some(directory) = parsed.value("directory") {
+        flags.push(OsString::from(format!("--directory={}", directory.to_string_lossy())));
+    }
+    let args = ["apply", "--cached"].map(OsString::from).into_iter().chain(flags).chain([OsString::from("--")]);
+    let done = stage.git_in(&located.context, args.chain(patches.into_iter().map(PathBuf::into_os_string))).run()?;
+    if !done.status.success() {
+        stage.complaint(&done.stderr);
+    }
+    Ok(())
+}
+
+fn update_index(stage: &mut Stage<'_>, located: &Located, words: &[Option<OsString>]) -> Result<(), Fault> {
+    let mut args = vec![OsString::from("update-index")];
+    let mut words_left = words.iter();
+    while let Some(word) = words_left.next() {
+        let Some(word) = word else {
+            stage.unseen.push("what `git update-index` is told by words that are not known".into());
+            return takes_over(stage, located, words);
+        };
+        let text = word.to_string_lossy();
+        match text.as_ref() {
+            "--cacheinfo" => {
+                args.push(word.clone());
+                // `mode,oid,path` in one word, or three words.
+                let next = words_left.next().cloned().flatten();
+                let three = next.as_ref().is_some_and(|next| !next.as_bytes().contains(&b','));
+                args.extend(next);
+                if three {
+                    args.extend(words_left.by_ref().take(2).flatten().cloned());
+                }
+            }
+            "--stdin" | "--index-info" | "-z" => {
+                stage.unseen.push("entries that `git update-index` reads from its input".into());
+                return takes_over(stage, located, words);
+            }
+            option if option.starts_with('-') && !UPDATE_INDEX_PLAIN.contains(&option) => {
+                stage.exact = false;
+                stage.notes.push("an option of `git update-index` is left out".into());
+            }
+            _ => args.push(word.clone()),
+        }
+    }
+    let done = stage.git_in(&located.context, args).run()?;
+    if !done.status.success() {
+        stage.complaint(&done.stderr);
+    }
+    // A path that is staged by name takes what the line wrote there.
+    let laid = stage.laid_matching(&located.context, &operands_of(words))?;
+    let laid = stage.tracked_of(&laid)?;
+    stage.enter(&laid)
+}
+
+fn operands_of(words: &[Option<OsString>]) -> Vec<OsString> {
+    words.iter().flatten().filter(|word| !word.as_bytes().starts_with(b"-")).cloned().collect()
+}
+
+/// A step that takes content over from other commits in ways that are not modelled (`cherry-pick -n`,
+/// `merge --squash`, `stash pop` …): whatever its words name is content that could be recorded, since
+/// a merge is made of lines of its sides.
+pub fn takes_over(stage: &mut Stage<'_>, located: &Located, words: &[Option<OsString>]) -> Result<(), Fault> {
+    stage.exact = false;
+    stage.snapshot()?;
+    if words.iter().any(Option::is_none) {
+        stage.notes.push("words are not known: every local branch is taken".into());
+        let branches = stage.git(["for-each-ref", "--format=%(objectname)", "refs/heads"]).stdout()?;
+        stage.tips.extend(branches.lines().map(|line| line.to_str_lossy().into_owned()));
+    }
+    for word in words.iter().flatten() {
+        if let Some(file) = Some(located.context.dir.join(word)).filter(|file| file.is_file()) {
+            stage.files.insert(file);
+        }
+        for end in ends_of_range(word) {
+            if let Some(commit) = stage.resolve(&end, "commit")? {
+                stage.tips.insert(commit);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Both ends of `a..b` and `a...b`; the word itself otherwise.
+pub fn ends_of_range(word: &OsStr) -> Vec<OsString> {
+    let bytes = word.as_bytes();
+    if bytes.starts_with(b"-") {
+        return Vec::new();
+    }
+    match bytes.find("..") {
+        Some(place) => {
+            let left = bytes.get(..place).unwrap_or_default();
+            let right = bytes.get(place..).unwrap_or_default().trim_start_with(|character| character == '.');
+            [left, right].into_iter().filter(|end| !end.is_empty()).map(|end| os(end.to_vec())).collect()
+        }
+        None => vec![word.to_owned()],
+    }
+}
+
+fn os(bytes: Vec<u8>) -> OsString {
+    use std::os::unix::ffi::OsStringExt;
+    OsString::from_vec(bytes)
+}

@@ -1,5 +1,7 @@
 //! The command line: one file per subcommand; parses, calls, prints, decides nothing.
 
+pub mod ensure_gitleaks;
+
 use std::ffi::OsString;
 use std::process::ExitCode;
 

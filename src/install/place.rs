@@ -51,6 +51,14 @@ pub enum PlaceFault {
     /// The record cannot be read.
     #[error("the record of the placed gitleaks cannot be read: {0}")]
     Record(SafeText),
+    /// What was placed does not run here.
+    #[error("the program in {archive} does not run here: {what}")]
+    DoesNotRun {
+        /// The archive it came in.
+        archive: String,
+        /// What happened.
+        what: SafeText,
+    },
     /// The program is not the recorded one.
     #[error("the placed gitleaks has SHA-256 {found}, and {recorded} was recorded")]
     Changed {
@@ -99,7 +107,7 @@ pub fn placed(state: &Path) -> Result<Option<Placed>, PlaceFault> {
     };
     let record: Record =
         serde_json::from_slice(&record).map_err(|error| PlaceFault::Record(error.to_string().into()))?;
-    if Path::new(&record.program).components().count() != 1 {
+    if !is_plain_name(&record.program) {
         return Err(PlaceFault::Record("it names a program elsewhere".into()));
     }
     let path = folder.join(&record.program);
@@ -111,6 +119,11 @@ pub fn placed(state: &Path) -> Result<Option<Placed>, PlaceFault> {
         return Err(PlaceFault::Changed { found, recorded: record.program_sha256 });
     }
     Ok(Some(Placed { path, version: record.version, sha256: found }))
+}
+
+fn is_plain_name(name: &str) -> bool {
+    let mut components = Path::new(name).components();
+    matches!((components.next(), components.next()), (Some(std::path::Component::Normal(_)), None))
 }
 
 /// Holds the right to change what is in place; others wait.
@@ -134,29 +147,49 @@ impl Lock {
     }
 }
 
-/// Checks an archive's digest, unpacks its program and puts it in place.
+/// Checks an archive's digest, then takes its program out of it.
 ///
 /// # Errors
-/// As [`PlaceFault`] tells; then what was in place before still is.
-pub fn place(state: &Path, pin: &Pin, archive: &[u8], _lock: &Lock) -> Result<Placed, PlaceFault> {
+/// When it is not the pinned archive, or not as the release's are.
+pub fn unpack(pin: &Pin, archive: &[u8]) -> Result<Vec<u8>, PlaceFault> {
     let found = hex::encode(Sha256::digest(archive));
     if found != pin.sha256 {
         return Err(PlaceFault::Digest { bytes: archive.len(), found, expected: pin.sha256.clone() });
     }
-    let program = if pin.archive.ends_with(".zip") { from_zip(archive, pin)? } else { from_tar(archive, pin)? };
+    if pin.archive.ends_with(".zip") { from_zip(archive, pin) } else { from_tar(archive, pin) }
+}
+
+/// Puts a program in place, and records it once `runs` is content with it.
+///
+/// # Errors
+/// As [`PlaceFault`] tells; then what was recorded before still is.
+pub fn put(
+    state: &Path,
+    pin: &Pin,
+    program: &[u8],
+    _lock: &Lock,
+    runs: &dyn Fn(&Path) -> Result<(), PlaceFault>,
+) -> Result<Placed, PlaceFault> {
     let folder = state.join("bin");
-    let name = format!("gitleaks-{}", pin.version);
+    let sha256 = hex::encode(Sha256::digest(program));
+    // Its name holds its digest, so that replacing it never takes the recorded one away.
+    let name = format!("gitleaks-{}-{}", pin.version, sha256.get(..12).unwrap_or_default());
     let record = Record {
         version: pin.version.clone(),
         program: name.clone(),
-        program_sha256: hex::encode(Sha256::digest(&program)),
+        program_sha256: sha256.clone(),
         archive: pin.archive.clone(),
         archive_sha256: pin.sha256.clone(),
     };
     let text = serde_json::to_vec_pretty(&record).map_err(|error| PlaceFault::Record(error.to_string().into()))?;
-    write_whole(&folder, &name, &program, 0o700)?;
+    let path = folder.join(&name);
+    write_whole(&folder, &name, program, 0o700)?;
+    if let Err(fault) = runs(&path) {
+        let _ = fs::remove_file(&path);
+        return Err(fault);
+    }
     write_whole(&folder, RECORD, &text, 0o600)?;
-    Ok(Placed { path: folder.join(name), version: record.version, sha256: record.program_sha256 })
+    Ok(Placed { path, version: record.version, sha256 })
 }
 
 /// Makes a directory that only its user can use.
@@ -188,11 +221,14 @@ fn malformed(what: impl Into<SafeText>) -> PlaceFault {
 }
 
 fn from_tar(archive: &[u8], pin: &Pin) -> Result<Vec<u8>, PlaceFault> {
-    // One byte over the limit, so that reaching it is noticed as too much and not as an end.
-    let unpacked = flate2::read::GzDecoder::new(archive).take(UNPACKED_LIMIT + 1);
-    let mut tar = tar::Archive::new(unpacked);
-    let mut program = None;
     let broken = |error: io::Error| malformed(error.to_string());
+    let unpacked = || flate2::read::GzDecoder::new(archive).take(UNPACKED_LIMIT + 1);
+    // Measured before it is read, so that a bomb is told as one and not as a member cut short.
+    if io::copy(&mut unpacked(), &mut io::sink()).map_err(broken)? > UNPACKED_LIMIT {
+        return Err(malformed(format!("it unpacks to more than {UNPACKED_LIMIT} bytes")));
+    }
+    let mut tar = tar::Archive::new(unpacked());
+    let mut program = None;
     for (count, entry) in tar.entries().map_err(broken)?.enumerate() {
         let mut entry = entry.map_err(broken)?;
         if count >= MEMBERS_LIMIT {
@@ -208,12 +244,6 @@ fn from_tar(archive: &[u8], pin: &Pin) -> Result<Vec<u8>, PlaceFault> {
             return Err(malformed("its program is no single plain file"));
         }
         program = Some(read_member(&mut entry)?);
-    }
-    // The end of the tar is not the end of what was packed with it: a bomb may stand behind.
-    let mut unpacked = tar.into_inner();
-    io::copy(&mut unpacked, &mut io::sink()).map_err(broken)?;
-    if unpacked.limit() == 0 {
-        return Err(malformed(format!("it unpacks to more than {UNPACKED_LIMIT} bytes")));
     }
     program.ok_or_else(|| malformed("its program is not in it"))
 }

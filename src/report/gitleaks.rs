@@ -4,6 +4,7 @@
 //! escapes, secrets whole. It exists to be compared and fed on, not to be shown.
 
 use std::io::{self, Write};
+use std::path::Path;
 
 use crate::scan::Finding;
 use crate::verdict::Class;
@@ -27,7 +28,8 @@ pub(super) fn write(judgement: &Judgement<'_>, out: &mut dyn Write) -> io::Resul
 
 fn one(judgement: &Judgement<'_>, finding: &Finding, out: &mut dyn Write) -> io::Result<()> {
     let facts = judgement.facts_of(finding);
-    let file = super::place::path_of(finding, judgement.directory).unwrap_or_default();
+    // gitleaks tells a file as it was named, so nothing is made relative to the directory here.
+    let file = super::place::path_of(finding, Path::new("")).unwrap_or_default();
     let commit = finding.item.commit.map(|id| id.to_string()).unwrap_or_default();
     let (author, email, date, message) = facts
         .map(|facts| (facts.author, facts.email, facts.date.unwrap_or_default(), facts.message))

@@ -38,7 +38,7 @@ pub(super) fn path_of<'f>(finding: &'f Finding, directory: &Path) -> Option<&'f 
     let path = finding.item.path.as_ref()?.as_bstr();
     let directory = directory.as_os_str().as_encoded_bytes();
     let below = path.strip_prefix(directory).and_then(|rest| rest.strip_prefix(b"/"));
-    Some(below.map_or(path, ByteSlice::as_bstr))
+    Some(below.filter(|_| !directory.is_empty()).map_or(path, ByteSlice::as_bstr))
 }
 
 /// A finding's place for people: a path, or what else it stands in.

@@ -5,6 +5,10 @@
 
 use std::fmt;
 
+use crate::install::fetch::FetchFault;
+use crate::install::gitleaks::EnsureFault;
+use crate::install::pins::Pin;
+use crate::install::place::PlaceFault;
 use crate::payload::Fault;
 use crate::scan::{EngineFault, ScanFault, engine::EngineFaultKind};
 use crate::text::SafeText;
@@ -264,6 +268,45 @@ impl From<EngineFault> for Refusal {
             }
             EngineFaultKind::Content => {
                 Self::new(Class::Content, what, "publish the container's content as plain files, or leave the file out")
+            }
+        }
+    }
+}
+
+impl From<EnsureFault> for Refusal {
+    fn from(fault: EnsureFault) -> Self {
+        let what = fault.to_string();
+        let archive = Pin::here().map_or_else(|| "the archive".to_owned(), |pin| pin.url());
+        let by_hand = format!("fetch {archive} by other means, then run `tyran ensure-gitleaks --from FILE` with it");
+        match fault {
+            EnsureFault::Fetch(FetchFault::Origin(_)) => {
+                Self::new(Class::Usage, what, "name an http or https URL, or a file, after `--from`")
+            }
+            EnsureFault::Fetch(FetchFault::File { .. }) => {
+                Self::new(Class::File, what, "name a file that can be read after `--from`")
+            }
+            EnsureFault::Fetch(
+                FetchFault::Status { .. }
+                | FetchFault::Redirects { .. }
+                | FetchFault::NotHttps { .. }
+                | FetchFault::TooSlow { .. }
+                | FetchFault::TooLarge { .. }
+                | FetchFault::Connection { .. },
+            ) => Self::new(Class::EngineAbsent, what, by_hand),
+            EnsureFault::Place(PlaceFault::Digest { .. } | PlaceFault::Archive(_)) => {
+                Self::new(Class::EngineAbsent, what, by_hand)
+            }
+            EnsureFault::Place(PlaceFault::Changed { .. } | PlaceFault::Record(_)) => {
+                Self::new(Class::Installation, what, "run `tyran ensure-gitleaks`, which replaces it")
+            }
+            EnsureFault::Place(PlaceFault::Files { .. }) => {
+                Self::new(Class::Installation, what, "make `~/.tyran/bin` writable, then run `tyran ensure-gitleaks`")
+            }
+            EnsureFault::Place(PlaceFault::DoesNotRun { .. }) => {
+                Self::new(Class::EngineAbsent, what, "use `--engine embedded`, which needs no other program")
+            }
+            EnsureFault::NoArchive { .. } | EnsureFault::NoState => {
+                Self::new(Class::EngineAbsent, what, "use `--engine embedded`, which needs no other program")
             }
         }
     }

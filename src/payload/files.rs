@@ -78,6 +78,11 @@ pub fn part(files: &[PathBuf]) -> Result<Part, Fault> {
     Ok(Part { items, source: Box::new(Files { base: PathBuf::from("/") }) })
 }
 
+/// Where files below a directory are read whose items a caller lists itself, by paths from there.
+pub fn below(base: &Path) -> Box<dyn Source> {
+    Box::new(Files { base: base.to_owned() })
+}
+
 /// The payload of standard input. A regular file is read in place; anything else is taken in first,
 /// so that its size is known before an engine reads it.
 ///

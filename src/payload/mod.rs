@@ -10,6 +10,7 @@ pub mod files;
 pub mod item;
 pub mod objects;
 pub mod source;
+pub mod widest;
 
 use crate::text::SafeText;
 

@@ -20,3 +20,4 @@ mod suppress;
 mod text;
 mod upload;
 mod verbs;
+mod widest;

@@ -2,6 +2,7 @@
 #![allow(dead_code)]
 
 pub mod gitleaks;
+pub mod payload;
 
 use std::ffi::{OsStr, OsString};
 use std::fs;

@@ -8,12 +8,12 @@ mod args;
 mod message;
 mod options;
 mod other;
-mod parts;
+pub(super) mod parts;
 mod pathspecs;
 mod programs;
 mod select;
-mod site;
-mod stage;
+pub(super) mod site;
+pub(super) mod stage;
 mod steps;
 
 use bstr::ByteSlice;
@@ -48,7 +48,7 @@ fn commit(world: &World, request: &CommitRequest) -> Result<Payload, Fault> {
         return Ok(Payload { exact: true, ..Payload::default() });
     }
     let located = Located::of(&request.git);
-    let mut stage = Stage::open(world, request)?;
+    let mut stage = Stage::open(world, &request.git, &request.written)?;
     if request.state != State::AsNow {
         stage.exact = false;
     }

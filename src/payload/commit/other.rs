@@ -56,7 +56,7 @@ fn kind(verb: &OsStr) -> Kind {
 /// When git cannot say where it works, or an object is missing.
 pub fn payload(world: &World, request: &CommitRequest, verb: &OsStr) -> Result<Payload, Fault> {
     let located = Located::of(&request.git);
-    let mut stage = Stage::open(world, request)?;
+    let mut stage = Stage::open(world, &request.git, &request.written)?;
     for step in &request.steps {
         steps::run(&mut stage, step)?;
     }

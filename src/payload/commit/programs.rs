@@ -21,6 +21,8 @@ pub struct Programs {
     pub off: Vec<OsString>,
     /// Names of clean filters that are switched off.
     pub filters: BTreeSet<BString>,
+    /// Whether configuration alone (`core.autocrlf`) converts files that no attribute names.
+    pub converts_all: bool,
     /// Commands of trailers, as configured.
     pub trailer_commands: Vec<BString>,
     /// `core.hooksPath`.
@@ -49,6 +51,9 @@ impl Programs {
         let mut hooks_paths = Vec::new();
         for entry in listed.split(|byte| *byte == 0) {
             let (key, value) = entry.split_once_str("\n").unwrap_or((entry, b""));
+            if key == b"core.autocrlf" {
+                programs.converts_all = !matches!(value, b"false" | b"no" | b"off" | b"0");
+            }
             if key == b"core.hookspath" {
                 hooks_paths.push(BString::from(value));
             }

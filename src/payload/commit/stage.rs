@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use bstr::{BString, ByteSlice};
 
-use crate::command::plan::{CommitRequest, GitContext, WrittenFile};
+use crate::command::plan::{GitContext, WrittenFile};
 use crate::payload::Fault;
 use crate::text::SafeText;
 use crate::world::World;
@@ -39,28 +39,28 @@ pub enum Laid {
 /// The scratch index, and what is known of the files around it.
 #[derive(Debug)]
 pub struct Stage<'a> {
-    pub(super) world: &'a World,
-    pub(super) site: Site,
-    pub(super) top: PathBuf,
+    pub(in crate::payload) world: &'a World,
+    pub(in crate::payload) site: Site,
+    pub(in crate::payload) top: PathBuf,
     /// At the top of the work tree, with the scratch index and objects.
-    pub(super) context: GitContext,
-    pub(super) scratch: Arc<Scratch>,
-    pub(super) programs: Programs,
+    pub(in crate::payload) context: GitContext,
+    pub(in crate::payload) scratch: Arc<Scratch>,
+    pub(in crate::payload) programs: Programs,
     /// The commit that would be the parent, in hexadecimal; `None` while unborn.
-    pub(super) head: Option<String>,
+    pub(in crate::payload) head: Option<String>,
     /// Paths below the top whose content will differ from the disk.
-    pub(super) laid: BTreeMap<BString, Laid>,
+    pub(in crate::payload) laid: BTreeMap<BString, Laid>,
     /// Trees that could be recorded beside the final one.
-    pub(super) snapshots: BTreeSet<String>,
+    pub(in crate::payload) snapshots: BTreeSet<String>,
     /// Revisions whose content could be taken over.
-    pub(super) tips: BTreeSet<String>,
+    pub(in crate::payload) tips: BTreeSet<String>,
     /// Files whose text could become content (patches).
-    pub(super) files: BTreeSet<PathBuf>,
-    pub(super) notes: Vec<SafeText>,
-    pub(super) unseen: Vec<SafeText>,
-    pub(super) exact: bool,
+    pub(in crate::payload) files: BTreeSet<PathBuf>,
+    pub(in crate::payload) notes: Vec<SafeText>,
+    pub(in crate::payload) unseen: Vec<SafeText>,
+    pub(in crate::payload) exact: bool,
     /// Whether the repository itself is yet to be made by the line.
-    pub(super) fresh: bool,
+    pub(in crate::payload) fresh: bool,
 }
 
 impl<'a> Stage<'a> {
@@ -68,8 +68,8 @@ impl<'a> Stage<'a> {
     ///
     /// # Errors
     /// When git cannot say where the command works, or the scratch place cannot be made.
-    pub fn open(world: &'a World, request: &CommitRequest) -> Result<Self, Fault> {
-        let located = Located::of(&request.git);
+    pub fn open(world: &'a World, git: &GitContext, written: &[WrittenFile]) -> Result<Self, Fault> {
+        let located = Located::of(git);
         let found = Site::find(world, &located.context)?;
         let scratch = Scratch::new().map_err(|error| scratch_fault(&error))?;
         let fresh = found.is_none();
@@ -100,7 +100,7 @@ impl<'a> Stage<'a> {
             site,
         };
         stage.head = stage.resolve(OsStr::new("HEAD"), "commit")?;
-        stage.lay_written(&request.written)?;
+        stage.lay_written(written)?;
         Ok(stage)
     }
 

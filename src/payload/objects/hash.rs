@@ -12,14 +12,14 @@ use crate::payload::Fault;
 
 /// A repository's object format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Format {
+pub(in crate::payload) enum Format {
     Sha1,
     Sha256,
 }
 
 impl Format {
     /// From git's name for it (`git rev-parse --show-object-format`).
-    pub(super) fn from_name(name: &[u8]) -> Result<Self, Fault> {
+    pub(in crate::payload) fn from_name(name: &[u8]) -> Result<Self, Fault> {
         match name {
             b"sha1" => Ok(Self::Sha1),
             b"sha256" => Ok(Self::Sha256),
@@ -43,7 +43,7 @@ impl Format {
     }
 
     /// A hasher that has taken an object's header already.
-    pub(super) fn hasher(self, kind: Kind, size: u64) -> Hasher {
+    pub(in crate::payload) fn hasher(self, kind: Kind, size: u64) -> Hasher {
         let mut hasher = match self {
             Self::Sha1 => Hasher::Sha1(sha1::Sha1::new()),
             Self::Sha256 => Hasher::Sha256(sha2::Sha256::new()),
@@ -64,16 +64,24 @@ impl Format {
 }
 
 /// A hash in the making.
-pub(super) enum Hasher {
+pub(in crate::payload) enum Hasher {
     Sha1(sha1::Sha1),
     Sha256(sha2::Sha256),
 }
 
 impl Hasher {
-    pub(super) fn update(&mut self, bytes: &[u8]) {
+    pub(in crate::payload) fn update(&mut self, bytes: &[u8]) {
         match self {
             Self::Sha1(state) => state.update(bytes),
             Self::Sha256(state) => state.update(bytes),
+        }
+    }
+
+    /// The finished hash.
+    pub(in crate::payload) fn id(self) -> ObjectId {
+        match self {
+            Self::Sha1(state) => ObjectId::Sha1(state.finalize().into()),
+            Self::Sha256(state) => ObjectId::Sha256(state.finalize().into()),
         }
     }
 

@@ -26,5 +26,6 @@ mod store;
 mod table;
 mod walk;
 
+pub(super) use hash::Format;
 pub use list::CrossCheck;
 pub use store::ObjectStore;

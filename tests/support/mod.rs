@@ -3,6 +3,7 @@
 
 pub mod gitleaks;
 pub mod payload;
+pub mod golden;
 
 use std::ffi::{OsStr, OsString};
 use std::fs;

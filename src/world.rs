@@ -63,6 +63,13 @@ impl World {
         self
     }
 
+    /// The same world with an earlier deadline; a later one changes nothing.
+    #[must_use]
+    pub fn until(&self, deadline: Instant) -> Self {
+        let deadline = self.deadline.map_or(deadline, |own| own.min(deadline));
+        Self { deadline: Some(deadline), ..self.clone() }
+    }
+
     /// The git that is run for plumbing. Absolute.
     pub fn git_program(&self) -> Option<&Path> {
         self.git.as_deref()

@@ -9,6 +9,7 @@ pub mod commit;
 pub mod files;
 pub mod item;
 pub mod objects;
+pub mod push;
 pub mod source;
 pub mod widest;
 

@@ -72,6 +72,10 @@ pub(crate) const FIXED_CONFIG: &[&str] = &[
     "advice.detachedHead=false",
 ];
 
+/// How many settings every call adds after those of the judged command; they are the last that
+/// `git config --list` prints.
+pub const FIXED_SETTINGS: usize = FIXED_CONFIG.len();
+
 /// One call of git's plumbing, being put together.
 #[derive(Debug)]
 pub struct GitCall<'a> {

@@ -1,1 +1,471 @@
+//! What a push would send is worked out as git itself works it out.
 
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use tyran::command::plan::{GitContext, PushRequest, PushVia, State};
+use tyran::payload::push::{Network, PushOptions, Resolved, resolve};
+use tyran::world::{Caution, World};
+
+use crate::support::{Repo, Sandbox, shown};
+
+/// One ref that leaves: url, destination, new id, old id; zeros where there is none.
+type Line = (String, String, String, String);
+
+const ZERO: &str = "0000000000000000000000000000000000000000";
+
+fn words(args: &[&str]) -> Vec<OsString> {
+    args.iter().map(OsString::from).collect()
+}
+
+fn request(dir: &Path, sandbox: &Sandbox, globals: &[&str], args: &[&str]) -> PushRequest {
+    PushRequest {
+        git: GitContext { dir: dir.to_owned(), env: sandbox.env().into_iter().collect(), globals: words(globals) },
+        args: args.iter().map(|word| Some(OsString::from(word))).collect(),
+        state: State::AsNow,
+        via: PushVia::Push,
+    }
+}
+
+fn resolved(dir: &Path, sandbox: &Sandbox, globals: &[&str], args: &[&str]) -> Resolved {
+    let world = World::new(sandbox.env().into_iter().collect(), dir.to_owned(), Caution::Gate);
+    let options = PushOptions { network: Network::Unasked };
+    resolve(&world, &request(dir, sandbox, globals, args), &words(args), options)
+        .unwrap_or_else(|fault| panic!("{globals:?} push {args:?}: {fault}"))
+}
+
+/// What tyran says would leave.
+fn predicted(resolved: &Resolved) -> BTreeSet<Line> {
+    let mut lines = BTreeSet::new();
+    for transfer in &resolved.transfers {
+        for update in transfer.updates.iter().filter(|update| !update.is_up_to_date()) {
+            let hex = |id: Option<tyran::payload::ObjectId>| id.map_or(ZERO.to_owned(), |id| id.to_string());
+            lines.insert((transfer.url.to_string(), update.destination.to_string(), hex(update.new), hex(update.old)));
+        }
+    }
+    lines
+}
+
+/// A hook which writes down what git gives it.
+struct Recorder {
+    folder: PathBuf,
+}
+
+impl Recorder {
+    fn new(sandbox: &Sandbox) -> Self {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = sandbox.path("recorder");
+        fs::create_dir_all(&folder).unwrap();
+        let hook = folder.join("pre-push");
+        let log = folder.join("log");
+        let text = format!(
+            "#!/bin/sh\nwhile read -r line; do printf '%s\\t%s\\n' \"$2\" \"$line\"; done >> '{}'\n",
+            log.display()
+        );
+        fs::write(&hook, text).unwrap();
+        fs::set_permissions(&hook, fs::Permissions::from_mode(0o755)).unwrap();
+        Self { folder }
+    }
+
+    /// Lets git push as in earnest, but for the objects; what it told the hook, and whether it was content.
+    fn observe(
+        &self,
+        sandbox: &Sandbox,
+        dir: &Path,
+        globals: &[&str],
+        args: &[&str],
+    ) -> (BTreeSet<Line>, bool, String) {
+        let log = self.folder.join("log");
+        let _ = fs::remove_file(&log);
+        let mut git = sandbox.command("git");
+        git.current_dir(dir).args(globals).args(["-c", &format!("core.hooksPath={}", self.folder.display())]);
+        let output = git.args(["push", "--dry-run", "--porcelain"]).args(args).output().unwrap();
+        let mut lines = BTreeSet::new();
+        for line in fs::read_to_string(&log).unwrap_or_default().lines() {
+            let (url, update) = line.split_once('\t').unwrap();
+            let mut fields = update.rsplitn(4, ' ');
+            let (old, destination, new) = (fields.next().unwrap(), fields.next().unwrap(), fields.next().unwrap());
+            lines.insert((url.to_owned(), destination.to_owned(), new.to_owned(), old.to_owned()));
+        }
+        (lines, output.status.success(), shown(&output))
+    }
+}
+
+/// A repository with many kinds of refs, and remotes in different states.
+fn rich(sandbox: &Sandbox) -> Repo<'_> {
+    let repo = sandbox.repo("rich");
+    let first = repo.commit("a", "1");
+    repo.git(&["tag", "-a", "-m", "old", "a-old"]);
+    repo.git(&["tag", "light"]);
+    repo.git(&["push", "-q", "origin", "main", "main:same", "main:gone", "main:refs/tags/there"]);
+    repo.git(&["fetch", "-q", "origin"]);
+    repo.commit("a", "2");
+    repo.git(&["tag", "-a", "-m", "new", "a-new"]);
+    repo.git(&["branch", "same", &first]);
+    repo.git(&["checkout", "-q", "-b", "topic"]);
+    repo.commit("b", "3");
+    repo.git(&["tag", "-a", "-m", "nested", "a-nested", "a-new"]);
+    repo.git(&["tag", "-a", "-m", "topic", "a-topic"]);
+    repo.git(&["branch", "light", "topic"]);
+    repo.git(&["branch", "side/way", "topic"]);
+    repo.git(&["symbolic-ref", "refs/heads/alias", "refs/heads/topic"]);
+    repo.git(&["notes", "add", "-m", "note"]);
+    repo.git(&["update-ref", "refs/odd", "HEAD"]);
+    repo.git(&["update-ref", "refs/remotes/other/topic", "HEAD"]);
+    repo.git(&["tag", "blob-tag", "HEAD:b"]);
+    repo.write("a", "stashed");
+    repo.git(&["stash", "-q"]);
+    repo.git(&["checkout", "-q", "main"]);
+    for name in ["second", "third"] {
+        sandbox.git("", &["init", "-q", "--bare", "-b", "main", &format!("{name}.git")]);
+    }
+    repo.git(&["push", "-q", sandbox.path("third.git").to_str().unwrap(), "same:refs/heads/topic"]);
+    repo
+}
+
+fn compare(sandbox: &Sandbox, recorder: &Recorder, dir: &Path, globals: &[&str], args: &[&str]) -> Outcome {
+    let (told, content, output) = recorder.observe(sandbox, dir, globals, args);
+    let resolved = resolved(dir, sandbox, globals, args);
+    let predicted = predicted(&resolved);
+    let missed: Vec<_> = told.difference(&predicted).collect();
+    assert!(missed.is_empty(), "git {globals:?} push {args:?} sends what was not predicted: {missed:#?}\n{output}");
+    if let Some(why) = &resolved.refused {
+        assert!(told.is_empty(), "{globals:?} {args:?}: {why}, but\n{output}");
+    }
+    if content {
+        // Nothing was rejected or turned down, so that nothing more than this could have left. What a
+        // mirror deletes is not told to the hook; no object travels for it.
+        let more: Vec<_> = predicted.difference(&told).filter(|line| line.2 != ZERO).collect();
+        assert!(more.is_empty(), "git {globals:?} push {args:?} does not send {more:#?}\n{output}");
+    }
+    match (told.is_empty(), content) {
+        (true, false) if resolved.refused.is_some() => Outcome::BothRefuse,
+        (true, false) => Outcome::OnlyGitRefuses,
+        (true, true) => Outcome::NothingNew,
+        (false, _) => Outcome::Sends,
+    }
+}
+
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord, Clone, Copy)]
+enum Outcome {
+    BothRefuse,
+    OnlyGitRefuses,
+    NothingNew,
+    Sends,
+}
+
+#[test]
+fn every_push_default_sends_to_every_kind_of_remote_what_git_sends() {
+    let sandbox = Sandbox::new();
+    let repo = rich(&sandbox);
+    let recorder = Recorder::new(&sandbox);
+    let third = sandbox.path("third.git");
+    repo.git(&["remote", "add", "second", sandbox.path("second.git").to_str().unwrap()]);
+    let upstreams: &[&[&str]] = &[
+        &[],
+        &["-c", "branch.main.remote=origin", "-c", "branch.main.merge=refs/heads/main"],
+        &["-c", "branch.main.remote=origin", "-c", "branch.main.merge=refs/heads/other"],
+        &[
+            "-c",
+            "branch.main.remote=origin",
+            "-c",
+            "branch.main.merge=refs/heads/a",
+            "-c",
+            "branch.main.merge=refs/heads/b",
+        ],
+        &["-c", "branch.main.remote=second", "-c", "branch.main.merge=refs/heads/main"],
+        &["-c", "branch.main.merge=refs/heads/main"],
+    ];
+    let remotes: &[&[&str]] =
+        &[&[], &["origin"], &["second"], &[third.to_str().unwrap()], &["--repo=second"], &["nowhere"]];
+    let mut sends = 0;
+    for mode in ["unset", "nothing", "matching", "simple", "upstream", "tracking", "current"] {
+        for upstream in upstreams {
+            for remote in remotes {
+                for more in [&[][..], &["-c", "push.autoSetupRemote=true"]] {
+                    let default = format!("push.default={mode}");
+                    let mut globals = if mode == "unset" { vec![] } else { vec!["-c", default.as_str()] };
+                    globals.extend_from_slice(upstream);
+                    globals.extend_from_slice(more);
+                    sends += u32::from(compare(&sandbox, &recorder, &repo.dir, &globals, remote) == Outcome::Sends);
+                }
+            }
+        }
+    }
+    assert!(sends > 100, "only {sends} of them sent anything");
+}
+
+/// Numbers that look random and are the same in every run.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, bound: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 11) as usize % bound
+    }
+
+    fn one_in(&mut self, bound: usize) -> bool {
+        self.below(bound) == 0
+    }
+
+    fn pick<'a>(&mut self, from: &[&'a str]) -> &'a str {
+        from[self.below(from.len())]
+    }
+}
+
+const REFSPECS: &[&str] = &[
+    "main",
+    "topic",
+    "same",
+    "light",
+    "tag",
+    "light",
+    "heads/light",
+    "refs/tags/light",
+    "refs/heads/light",
+    "HEAD",
+    "@",
+    "alias",
+    "refs/heads/alias",
+    "side/way",
+    "way",
+    "a-old",
+    "a-nested",
+    "refs/notes/commits",
+    "notes/commits",
+    "other/topic",
+    "refs/remotes/other/topic",
+    "refs/stash",
+    "stash",
+    "odd",
+    "refs/odd",
+    "blob-tag",
+    "nothing-here",
+    "HEAD~1",
+    "main~1:refs/heads/x",
+    "main~1:x",
+    "HEAD:x",
+    "HEAD:same",
+    "HEAD:there",
+    "topic:there",
+    "a-new:x",
+    "HEAD:b:refs/tags/b",
+    "HEAD^{tree}:refs/tags/tree",
+    ":/3:refs/heads/found",
+    ":0:a:refs/tags/staged",
+    "stash@{0}:refs/heads/stash",
+    "@{-1}:refs/heads/back",
+    "main@{1}:refs/heads/before",
+    "ORIG_HEAD:refs/heads/o",
+    ":",
+    "+:",
+    ":gone",
+    ":refs/heads/gone",
+    ":refs/heads/never",
+    ":never",
+    "^refs/heads/topic",
+    "^refs/heads/pub/topic",
+    "^refs/heads/*",
+    "^refs/tags/a-*",
+    "^main",
+    "refs/heads/*",
+    "+refs/heads/*",
+    "refs/heads/*:refs/heads/pub/*",
+    "refs/heads/s*:refs/heads/S*",
+    "refs/tags/*",
+    "refs/tags/a-*:refs/tags/b-*",
+    "refs/*:refs/*",
+    "refs/*:refs/all/*",
+    "refs/remotes/*:refs/heads/*",
+    "heads/*:refs/x/*",
+    "*:refs/y/*",
+    "refs/heads/*:refs/heads/one",
+    "a:b:c",
+    "",
+    "+main",
+    "+topic:main",
+    "main:refs/heads/../x",
+    "main:refs/for/main",
+    "topic:refs/x.lock",
+    "main:",
+    "refs/heads/*e:refs/e/*",
+    "main:same",
+    "topic:same",
+    "+side/way:main",
+    "light:there",
+    "refs/tags/light:light",
+    "main:topic",
+];
+
+const OPTIONS: &[&str] = &[
+    "--all",
+    "--branches",
+    "--mirror",
+    "--tags",
+    "--follow-tags",
+    "--no-follow-tags",
+    "--prune",
+    "--delete",
+    "-d",
+    "--atomic",
+    "-u",
+    "--set-upstream",
+    "-f",
+    "--force",
+    "--force-with-lease",
+    "--force-with-lease=main",
+    "--force-if-includes",
+    "--no-force",
+    "--mir",
+    "--ta",
+    "--fol",
+    "--al",
+    "--no-thin",
+    "--thin",
+    "--porcelain",
+    "-q",
+    "-v",
+    "-fu",
+    "-uf",
+    "--progress",
+    "--no-progress",
+    "-4",
+    "--repo=second",
+    "--repo",
+    "--verify",
+    "--no-no-verify",
+    "--recurse-submodules=no",
+    "--signed=no",
+    "--no-signed",
+    "--no-mirror",
+    "--no-tags",
+    "--no-all",
+    "--bran",
+    "--prun",
+    "--",
+    "--end-of-options",
+    "--del",
+    "--dry-run",
+    "-n",
+    "--no-push-option",
+    "--no-recurse-submodules",
+    "-fd",
+];
+
+fn configuration(dice: &mut Dice, sandbox: &Sandbox) -> Vec<String> {
+    let second = sandbox.path("second.git").display().to_string();
+    let third = sandbox.path("third.git").display().to_string();
+    let mut settings = Vec::new();
+    let mut add = |text: String| settings.extend(["-c".to_owned(), text]);
+    for _ in 0..dice.below(5) {
+        let remote = dice.pick(&["origin", "second", "empty"]);
+        let branch = dice.pick(&["main", "topic"]);
+        match dice.below(19) {
+            0 => add(format!("push.default={}", dice.pick(&["nothing", "matching", "simple", "upstream", "current"]))),
+            1 | 2 => add(format!("remote.{remote}.push={}", dice.pick(REFSPECS))),
+            3 => add(format!("remote.{remote}.push=refs/heads/*:refs/heads/pub/*")),
+            4 => add(format!("remote.{remote}.push=+refs/heads/main:refs/heads/other")),
+            5 => add(format!("remote.{remote}.mirror={}", dice.pick(&["true", "false", "1"]))),
+            6 => add(format!("remote.{remote}.pushurl={}", if dice.one_in(2) { &third } else { &second })),
+            7 => add(format!("remote.{remote}.url={third}")),
+            8 => {
+                add(format!("branch.{branch}.pushRemote={}", dice.pick(&["origin", "second", "../third.git", "empty"])))
+            }
+            9 => add(format!("remote.pushDefault={}", dice.pick(&["origin", "second", "../third.git", "."]))),
+            10 => {
+                add(format!("branch.{branch}.remote={}", dice.pick(&["origin", "second", "."])));
+                add(format!("branch.{branch}.merge=refs/heads/{}", dice.pick(&["main", "topic", "same", "other"])));
+            }
+            11 => add("push.followTags=true".into()),
+            12 => add("push.autoSetupRemote=true".into()),
+            13 => add(format!("url.{third}.pushInsteadOf={second}")),
+            14 => add(format!("url.{third}.insteadOf={}", if dice.one_in(2) { "short:" } else { &second })),
+            15 => add(format!("url.{}/.pushInsteadOf=short:", sandbox.path("").display())),
+            16 => add(format!("remote.{remote}.push=^refs/heads/{}", dice.pick(&["topic", "main", "s*"]))),
+            17 => add(format!("remote.{remote}.pushurl=")),
+            _ => add(format!("branch.{branch}.merge=refs/heads/main")),
+        }
+    }
+    settings
+}
+
+fn arguments(dice: &mut Dice, sandbox: &Sandbox) -> Vec<String> {
+    let second = sandbox.path("second.git").display().to_string();
+    let mut args: Vec<String> = Vec::new();
+    if !dice.one_in(4) {
+        let remote = match dice.below(9) {
+            0..=3 => "origin".to_owned(),
+            4 => "second".to_owned(),
+            5 => "../third.git".to_owned(),
+            6 => format!("file://{second}"),
+            7 => "short:second.git".to_owned(),
+            _ => dice.pick(&["empty", ".", "nowhere", "legacy", "cogito", "short:"]).to_owned(),
+        };
+        args.push(remote);
+        for _ in 0..dice.below(4) {
+            args.push(dice.pick(REFSPECS).to_owned());
+        }
+    }
+    for _ in 0..dice.below(4) {
+        let place = dice.below(args.len() + 1);
+        args.insert(place, dice.pick(OPTIONS).to_owned());
+    }
+    args
+}
+
+/// Random combinations of options, refspecs, configuration and refs, each given to git and to tyran.
+fn differential(seed: u64, rounds: usize) {
+    let sandbox = Sandbox::new();
+    let repo = rich(&sandbox);
+    let recorder = Recorder::new(&sandbox);
+    repo.git(&["remote", "add", "second", sandbox.path("second.git").to_str().unwrap()]);
+    repo.git(&["config", "remote.empty.fetch", "+refs/heads/*:refs/remotes/empty/*"]);
+    fs::create_dir_all(repo.dir.join(".git/remotes")).unwrap();
+    fs::create_dir_all(repo.dir.join(".git/branches")).unwrap();
+    let third = sandbox.path("third.git").display().to_string();
+    fs::write(repo.dir.join(".git/remotes/legacy"), format!("URL: {third}\nPush: refs/heads/topic:refs/heads/t\n"))
+        .unwrap();
+    fs::write(repo.dir.join(".git/branches/cogito"), format!("{third}#branch\n")).unwrap();
+    let mut dice = Dice(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
+    let mut outcomes = std::collections::BTreeMap::new();
+    for _ in 0..rounds {
+        if dice.one_in(12) {
+            let head = dice.pick(&["main", "topic", "side/way", "--detach"]);
+            repo.git(&["checkout", "-q", head]);
+        }
+        let settings = configuration(&mut dice, &sandbox);
+        let args = arguments(&mut dice, &sandbox);
+        // Words that no git takes are another test's.
+        let (settings, args): (Vec<&str>, Vec<&str>) =
+            (settings.iter().map(String::as_str).collect(), args.iter().map(String::as_str).collect());
+        *outcomes.entry(compare(&sandbox, &recorder, &repo.dir, &settings, &args)).or_insert(0) += 1;
+    }
+    eprintln!("{outcomes:?}");
+    assert!(
+        outcomes.get(&Outcome::Sends).copied().unwrap_or(0) * 6 > rounds,
+        "too few of them send anything: {outcomes:?}"
+    );
+}
+
+#[test]
+fn random_pushes_send_what_git_sends() {
+    differential(1, 150);
+}
+
+#[test]
+fn other_random_pushes_send_what_git_sends() {
+    differential(2, 150);
+}
+
+/// Hours of this found what the two above keep watch over.
+#[test]
+#[ignore = "takes minutes"]
+fn thousands_of_random_pushes_send_what_git_sends() {
+    for seed in 3..40 {
+        differential(seed, 150);
+    }
+}

@@ -1,0 +1,255 @@
+//! A push taken apart: one transfer for each url, with its updates and what is there already.
+
+use bstr::{BStr, BString, ByteSlice};
+use std::ffi::OsString;
+
+use crate::command::plan::{GitContext, PushRequest, PushVia};
+use crate::payload::{Destination, Fault, ObjectId};
+use crate::text::SafeText;
+use crate::world::World;
+
+use super::args::{self, Parsed, PushArgs};
+use super::destination::{Advertisement, Asker, Network, Peer, shown};
+use super::hook::HookOutlook;
+use super::remote::{Given, Remote};
+use super::repository::{Opened, Repository};
+use super::resolve::{Matched, Resolver, Update, Wanted};
+use super::target::{self, Manner, Target};
+
+/// How a push is resolved.
+#[derive(Clone, Copy, Debug)]
+pub struct PushOptions {
+    /// Whether destinations over the network are asked.
+    pub network: Network,
+}
+
+/// What goes to one url.
+#[derive(Clone, Debug)]
+pub struct Transfer {
+    /// How git is called in the repository that it leaves from.
+    pub git: GitContext,
+    /// The name of the remote, when it has one.
+    pub remote: Option<BString>,
+    /// Where it goes, as git would connect; credentials may be in it.
+    pub url: BString,
+    /// The updates, in git's order.
+    pub updates: Vec<Update>,
+    /// Tags that might follow; only they themselves, not what they lead to.
+    pub perhaps_tags: Vec<ObjectId>,
+    /// What the url said that it has; `None` when it was not asked or did not answer.
+    pub evidence: Option<Vec<ObjectId>>,
+    /// What local refs claim that it has.
+    pub claims: Vec<ObjectId>,
+}
+
+/// A push taken apart.
+#[derive(Clone, Debug, Default)]
+pub struct Resolved {
+    /// What goes where.
+    pub transfers: Vec<Transfer>,
+    /// Why git pushes nothing, when it does not.
+    pub refused: Option<SafeText>,
+    /// Texts that travel beside the objects, in a dry run too.
+    pub push_options: Vec<BString>,
+    /// Whether no object is sent (`--dry-run`).
+    pub dry_run: bool,
+    /// Whether the pre-push hook runs.
+    pub hook: HookOutlook,
+    /// What a person should know.
+    pub notes: Vec<SafeText>,
+}
+
+impl Transfer {
+    /// The ids that are sent.
+    pub fn tips(&self) -> impl Iterator<Item = ObjectId> {
+        self.updates.iter().filter(|update| !update.is_up_to_date()).filter_map(|update| update.new)
+    }
+
+    /// For the report.
+    pub fn destination(&self) -> Destination {
+        let sent = self.updates.iter().filter(|update| !update.is_up_to_date());
+        Destination {
+            url: shown(self.url.as_ref()),
+            refs: sent.map(|update| SafeText::quoted(&update.destination, 120)).collect(),
+        }
+    }
+}
+
+impl Resolved {
+    fn refused(why: SafeText) -> Self {
+        Self { refused: Some(why), ..Self::default() }
+    }
+}
+
+/// Takes a push apart whose words and state are all known.
+///
+/// # Errors
+/// What is not modelled, or could not be asked.
+pub fn resolve(
+    world: &World,
+    request: &PushRequest,
+    words: &[OsString],
+    options: PushOptions,
+) -> Result<Resolved, Fault> {
+    let parsed = match request.via {
+        PushVia::Push => args::push(words)?,
+        PushVia::SendPack | PushVia::OtherSide => args::send_pack(words)?,
+    };
+    let args = match parsed {
+        Parsed::Args(args) => args,
+        Parsed::Refused(why) => return Ok(Resolved::refused(why)),
+    };
+    let repository = match Repository::open(world, &request.git)? {
+        Opened::Repository(repository) => repository,
+        Opened::None(why) => return Ok(Resolved::refused(why)),
+    };
+    let taking = Taking { world, repository: &repository, args: &args, options };
+    match request.via {
+        PushVia::Push => taking.push(),
+        PushVia::SendPack | PushVia::OtherSide => taking.send_pack(),
+    }
+}
+
+struct Taking<'a> {
+    world: &'a World,
+    repository: &'a Repository,
+    args: &'a PushArgs,
+    options: PushOptions,
+}
+
+impl Taking<'_> {
+    fn push(&self) -> Result<Resolved, Fault> {
+        let manner = match Manner::of(self.args, self.repository) {
+            Ok(manner) => manner,
+            Err(why) => return Ok(Resolved::refused(why)),
+        };
+        let mut resolved = Resolved {
+            dry_run: self.args.dry_run,
+            hook: HookOutlook::of(self.repository, self.args.no_verify),
+            push_options: manner.push_options.clone(),
+            ..Resolved::default()
+        };
+        let resolver = self.repository.resolver(self.world);
+        for name in target::names(self.args, self.repository, self.world)? {
+            match target::target(self.args, &manner, self.repository, &name)? {
+                Ok(target) => self.take(&target, &resolver, &mut resolved)?,
+                Err(why) => resolved.refused = Some(why),
+            }
+        }
+        if !resolved.transfers.is_empty() {
+            resolved.refused = None;
+        }
+        Ok(resolved)
+    }
+
+    /// All urls of one remote.
+    fn take(&self, target: &Target, resolver: &Resolver<'_>, resolved: &mut Resolved) -> Result<(), Fault> {
+        if let Some(why) = resolver.objection(&target.wanted)? {
+            resolved.refused = Some(why);
+            return Ok(());
+        }
+        for url in &target.remote.push_urls {
+            resolved.transfers.push(self.transfer(
+                &target.remote,
+                url,
+                &target.wanted,
+                resolver,
+                &mut resolved.notes,
+            )?);
+        }
+        Ok(())
+    }
+
+    fn transfer(
+        &self,
+        remote: &Remote,
+        url: &BString,
+        wanted: &Wanted,
+        resolver: &Resolver<'_>,
+        notes: &mut Vec<SafeText>,
+    ) -> Result<Transfer, Fault> {
+        let advertisement = self.ask(remote, url, self.args.receive_pack.as_ref().or(remote.receive_pack.as_ref()));
+        if let Advertisement::Unknown(why) = &advertisement {
+            notes.push(format!("nothing counts as published at {}: {why}", shown(url.as_ref())).into());
+        }
+        let Matched { updates, perhaps_tags } = resolver.updates(wanted, advertisement.refs())?;
+        Ok(Transfer {
+            git: self.repository.git.clone(),
+            remote: remote.configured.then(|| remote.name.clone()),
+            url: url.clone(),
+            updates,
+            perhaps_tags,
+            evidence: advertisement.refs().map(|refs| refs.iter().map(|advertised| advertised.oid).collect()),
+            claims: self.claims(remote, url.as_ref())?,
+        })
+    }
+
+    fn ask(&self, remote: &Remote, url: &BString, receive_pack: Option<&BString>) -> Advertisement {
+        let asker = Asker {
+            world: self.world,
+            git: &self.repository.git,
+            config: &self.repository.config,
+            dir: &self.repository.place.dir,
+            network: self.options.network,
+        };
+        asker.ask(url.as_ref(), &Peer::of(url.as_ref(), remote.helper.as_ref()), receive_pack)
+    }
+
+    /// What local refs claim that a url has: the right sides of its remotes' fetch refspecs.
+    fn claims(&self, remote: &Remote, url: &BStr) -> Result<Vec<ObjectId>, Fault> {
+        let mut remotes = self.repository.remotes.with_url(url)?;
+        if remote.configured {
+            remotes.push(remote.clone());
+        }
+        Ok(claims(&remotes, self.repository))
+    }
+
+    /// `git send-pack`: the url as written, the refspecs as written, no hook and no configured refspec.
+    fn send_pack(&self) -> Result<Resolved, Fault> {
+        let Some((url, written)) = self.args.operands.split_first() else {
+            return Ok(Resolved::refused("git send-pack names no destination".into()));
+        };
+        if !written.is_empty() && (self.args.all || self.args.mirror) || (self.args.all && self.args.mirror) {
+            return Ok(Resolved::refused("git send-pack takes --all, --mirror or refspecs".into()));
+        }
+        let Some(refspecs) = super::remote::parsed(written, self.repository.place.hex_length) else {
+            return Ok(Resolved::refused("a refspec is not valid".into()));
+        };
+        let wanted = Wanted { refspecs, all: self.args.all, mirror: self.args.mirror, ..Wanted::default() };
+        let remote = Remote { name: url.clone(), push_urls: vec![url.clone()], ..Remote::default() };
+        let mut resolved = Resolved {
+            dry_run: self.args.dry_run,
+            push_options: self.args.push_options.clone(),
+            hook: HookOutlook { skipped: true, ..HookOutlook::default() },
+            ..Resolved::default()
+        };
+        let resolver = self.repository.resolver(self.world);
+        self.take(&Target { remote, wanted }, &resolver, &mut resolved)?;
+        Ok(resolved)
+    }
+}
+
+/// What local refs claim that these remotes have.
+pub fn claims(remotes: &[Remote], repository: &Repository) -> Vec<ObjectId> {
+    let rights = remotes.iter().flat_map(|remote| &remote.fetch).filter_map(|refspec| refspec.rsplit_once_str(":"));
+    let mut claims = Vec::new();
+    for (_, right) in rights {
+        let named = repository.local.refs.iter().filter(|local| covers(right, &local.name));
+        claims.extend(named.map(|local| local.oid));
+    }
+    claims.sort_unstable();
+    claims.dedup();
+    claims
+}
+
+fn covers(pattern: &[u8], name: &[u8]) -> bool {
+    match pattern.split_once_str("*") {
+        Some((before, after)) => name.strip_prefix(before).is_some_and(|rest| rest.ends_with(after)),
+        None => pattern == name,
+    }
+}
+
+/// The name of the remote that a push without a repository argument takes.
+pub fn default_name(repository: &Repository) -> (BString, Given) {
+    repository.remotes.push_name(repository.branch().as_ref())
+}

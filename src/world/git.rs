@@ -197,12 +197,14 @@ impl<'a> GitCall<'a> {
         if !self.replacements {
             args.push("--no-replace-objects".into());
         }
-        args.extend(self.context.globals.iter().cloned());
+        let (globals, named) = renamed_config_env(self.context);
+        args.extend(globals);
         for setting in FIXED_CONFIG {
             args.extend(["-c".into(), OsString::from(setting)]);
         }
         args.extend(self.args);
         let mut env = kept(&self.context.env, self.network);
+        env.extend(named);
         env.insert("PATH".into(), self.world.var("PATH").unwrap_or_else(|| OsStr::new("/usr/bin:/bin")).to_owned());
         for (name, value) in [
             ("GIT_NO_LAZY_FETCH", "1"),
@@ -233,6 +235,34 @@ impl<'a> GitCall<'a> {
             time_limit: self.world.time_left(TIME_LIMIT),
         })
     }
+}
+
+/// The context's global options, with each variable that `--config-env` names under a name of our own,
+/// and those variables: under its own name it could be one that steers the child (`LD_PRELOAD`).
+fn renamed_config_env(context: &GitContext) -> (Vec<OsString>, Environment) {
+    use std::os::unix::ffi::{OsStrExt, OsStringExt};
+    let (mut globals, mut env) = (Vec::new(), Environment::new());
+    let mut words = context.globals.iter();
+    while let Some(word) = words.next() {
+        let setting = match word.as_bytes().strip_prefix(b"--config-env") {
+            Some(b"") => words.next().map(|next| next.as_bytes()),
+            Some(joined) => joined.strip_prefix(b"="),
+            None => None,
+        };
+        let Some(setting) = setting else {
+            globals.push(word.clone());
+            continue;
+        };
+        let at = setting.iter().rposition(|byte| *byte == b'=').unwrap_or(setting.len());
+        let (key, variable) = setting.split_at(at);
+        let variable = OsStr::from_bytes(variable.strip_prefix(b"=").unwrap_or_default());
+        let name = format!("TYRAN_CONFIG_ENV_{}", env.len());
+        globals.push(OsString::from_vec([b"--config-env=", key, b"=", name.as_bytes()].concat()));
+        if let Some(value) = context.env.get(variable) {
+            env.insert(name.into(), value.clone());
+        }
+    }
+    (globals, env)
 }
 
 /// The part of a judged command's environment that may reach our children.

@@ -6,7 +6,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use tyran::command::plan::{GitContext, PushRequest, PushVia, State};
-use tyran::payload::push::{Network, PushOptions, Resolved, resolve};
+use tyran::payload::push::{Network, PushOptions, PushPayload, Resolved, payload, resolve};
+use tyran::payload::{Content, Fault, Payload};
 use tyran::world::{Caution, World};
 
 use crate::support::{Repo, Sandbox, shown};
@@ -468,4 +469,160 @@ fn thousands_of_random_pushes_send_what_git_sends() {
     for seed in 3..40 {
         differential(seed, 150);
     }
+}
+
+/// A case of the shared collection, built and taken apart.
+struct Case {
+    name: String,
+    publishes: bool,
+    root: PathBuf,
+    env: Vec<(OsString, OsString)>,
+    globals: Vec<String>,
+    args: Vec<String>,
+}
+
+/// Whether a word of a case's command is plain: nothing in it that a shell would read.
+fn is_plain(line: &str) -> bool {
+    !line.contains(['$', '`', '|', '&', ';', '>', '<', '(', ')'])
+}
+
+impl Case {
+    /// Builds a case whose command is one plain `git push`; `None` is another kind of case.
+    fn build(script: &Path, sandbox: &Sandbox) -> Option<Self> {
+        let text = fs::read_to_string(script).unwrap();
+        let name = script.file_stem()?.to_str()?.to_owned();
+        let root = sandbox.path(&name);
+        let built = sandbox.command("sh").arg(script).arg(&root).env("HOME", "/nonexistent").output().unwrap();
+        if !built.status.success() {
+            return None;
+        }
+        let stdout = String::from_utf8_lossy(&built.stdout).into_owned();
+        let line = stdout.lines().last()?.trim_end_matches(" || :").to_owned();
+        if !is_plain(&line) {
+            return None;
+        }
+        let mut env: Vec<(OsString, OsString)> =
+            [("GIT_CONFIG_NOSYSTEM", "1"), ("LC_ALL", "C.UTF-8"), ("TZ", "UTC"), ("TERM", "dumb")]
+                .map(|(name, value)| (name.into(), value.into()))
+                .into();
+        env.push(("HOME".into(), root.join("home").into()));
+        env.push(("PATH".into(), std::env::var_os("PATH").unwrap()));
+        let mut words = shell_words::split(&line).unwrap().into_iter().peekable();
+        while let Some((name, value)) =
+            words.peek().and_then(|word| word.split_once('=')).filter(|(name, _)| !name.starts_with('-'))
+        {
+            env.push((name.into(), value.into()));
+            words.next();
+        }
+        if words.next()? != "git" {
+            return None;
+        }
+        let rest: Vec<String> = words.collect();
+        let verb = rest.iter().position(|word| word == "push")?;
+        let (globals, args) = rest.split_at(verb);
+        if globals.iter().any(|word| !word.starts_with('-') && !word.contains('=') && word != "..") {
+            return None;
+        }
+        let publishes = text.contains("# expect: publish");
+        Some(Self { name, publishes, root, env, globals: globals.to_vec(), args: args[1..].to_vec() })
+    }
+
+    fn payload(&self) -> Result<PushPayload, Fault> {
+        let env: tyran::world::Environment = self.env.iter().cloned().collect();
+        let world = World::new(env.clone(), self.root.join("work"), Caution::ByHand);
+        let request = PushRequest {
+            git: GitContext {
+                dir: self.root.join("work"),
+                env,
+                globals: self.globals.iter().map(OsString::from).collect(),
+            },
+            args: self.args.iter().map(|word| Some(OsString::from(word))).collect(),
+            state: State::AsNow,
+            via: PushVia::Push,
+        };
+        payload(&world, &request, PushOptions { network: Network::Unasked })
+    }
+
+    /// The ids of every object in every remote.
+    fn remote_objects(&self, sandbox: &Sandbox) -> BTreeSet<String> {
+        let mut ids = BTreeSet::new();
+        for entry in fs::read_dir(&self.root).unwrap() {
+            let path = entry.unwrap().path();
+            if path.file_name().unwrap().to_str().unwrap().starts_with("remote") {
+                let list = ["cat-file", "--batch-all-objects", "--batch-check=%(objectname)"];
+                let listed = sandbox.command("git").arg("-C").arg(&path).args(list).output().unwrap();
+                ids.extend(String::from_utf8_lossy(&listed.stdout).lines().map(str::to_owned));
+            }
+        }
+        ids
+    }
+
+    fn push(&self, sandbox: &Sandbox) {
+        let mut git = sandbox.command("git");
+        git.env_clear().envs(self.env.iter().cloned()).current_dir(self.root.join("work"));
+        git.args(&self.globals).arg("push").args(&self.args).output().unwrap();
+    }
+}
+
+/// The ids and the bytes of a payload.
+fn contents(payload: &Payload) -> Result<(BTreeSet<String>, Vec<u8>), Fault> {
+    let (mut ids, mut bytes) = (BTreeSet::new(), Vec::new());
+    for part in &payload.parts {
+        let mut reader = part.source.reader().unwrap();
+        for item in &part.items {
+            ids.extend(item.oid.map(|oid| oid.to_string()));
+            reader.read(item, &mut |content| {
+                match content {
+                    Content::Whole(whole) => bytes.extend_from_slice(whole),
+                    Content::Stream(stream) => {
+                        std::io::Read::read_to_end(stream, &mut bytes).unwrap();
+                    }
+                }
+                Ok(())
+            })?;
+            bytes.push(b'\n');
+        }
+    }
+    Ok((ids, bytes))
+}
+
+#[test]
+fn whatever_arrives_at_a_remote_was_in_the_payload() {
+    let Some(cases) = crate::support::shared("cases/publish") else { return };
+    let sandbox = Sandbox::new();
+    let mut scripts: Vec<_> = fs::read_dir(cases).unwrap().map(|entry| entry.unwrap().path()).collect();
+    scripts.sort();
+    let (mut read, mut refused, mut wide, mut hooks) = (0, Vec::new(), Vec::new(), Vec::new());
+    for script in scripts.iter().filter(|script| {
+        script.file_name().unwrap().to_str().unwrap().starts_with(|first: char| first.is_ascii_digit())
+    }) {
+        let Some(case) = Case::build(script, &sandbox) else { continue };
+        let payload = case.payload();
+        if payload.as_ref().is_ok_and(|found| found.resolved.hooks.iter().any(|hook| hook.file.is_some())) {
+            // What a hook of the repository's own sends is told by its name alone.
+            hooks.push(case.name);
+            continue;
+        }
+        let found = match payload.and_then(|found| contents(&found.payload)) {
+            Ok(found) => found,
+            Err(fault) => {
+                refused.push(format!("{}: {fault}", case.name));
+                continue;
+            }
+        };
+        let before = case.remote_objects(&sandbox);
+        case.push(&sandbox);
+        let after = case.remote_objects(&sandbox);
+        let missed: Vec<_> = after.difference(&before).filter(|id| !found.0.contains(*id)).collect();
+        assert!(missed.is_empty(), "{}: arrived and was not in the payload: {missed:?}", case.name);
+        let needle = format!("TYRANNEEDLE_{}", case.name.split('-').next().unwrap());
+        let holds = String::from_utf8_lossy(&found.1).contains(&needle);
+        read += 1;
+        if holds != case.publishes {
+            wide.push(format!("{} {}", case.name, if holds { "holds more" } else { "lacks its needle" }));
+        }
+        fs::remove_dir_all(&case.root).unwrap();
+    }
+    eprintln!("{read} read, with hooks: {hooks:?}, refused: {refused:#?}, otherwise than expected: {wide:#?}");
+    assert!(read > 60, "only {read} cases were read");
 }

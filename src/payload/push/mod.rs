@@ -15,9 +15,13 @@
 //! | [`target`] | which remotes and refspecs arguments and configuration mean |
 //! | [`resolve`] | refspecs and both sides' refs to updates |
 //! | [`destination`] | what a url leads to and advertises |
+//! | [`submodule`] | submodules that go along |
+//! | [`transfer`] | all of these together, one transfer for each url |
+//! | [`assemble`] | from transfers to items |
 //! | [`hook`] | whether the pre-push hook runs, and git's list to it |
 
 pub mod args;
+pub mod assemble;
 pub mod config;
 pub mod destination;
 pub mod hook;
@@ -26,9 +30,11 @@ pub mod refspec;
 pub mod remote;
 pub mod repository;
 pub mod resolve;
+pub mod submodule;
 pub mod target;
 pub mod transfer;
 
+pub use assemble::{PushPayload, payload};
 pub use destination::Network;
 pub use hook::HookOutlook;
 pub use resolve::Update;

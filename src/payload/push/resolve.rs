@@ -68,9 +68,18 @@ pub struct Wanted {
 pub struct Matched {
     /// The updates.
     pub updates: Vec<Update>,
-    /// Annotated tags that might follow. The commits below them are sent by other updates or are not
-    /// sent at all, so only the tags themselves are to be read.
-    pub perhaps_tags: Vec<ObjectId>,
+    /// Annotated tags that might follow.
+    pub perhaps_tags: Vec<PerhapsTag>,
+}
+
+/// An annotated tag that might follow. The commit that it leads to is sent by another update or is not
+/// sent at all, so only the tag itself is to be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PerhapsTag {
+    /// The tag.
+    pub tag: ObjectId,
+    /// The commit at the end of it.
+    pub commit: ObjectId,
 }
 
 /// What a source stands for.
@@ -312,14 +321,14 @@ impl<'a> Resolver<'a> {
             return Ok(Tags::default());
         }
         if !matching.asked {
-            return Ok(Tags { sure: Vec::new(), perhaps: missing.iter().map(|tag| tag.oid).collect() });
+            return Ok(Tags { sure: Vec::new(), perhaps: missing.iter().map(AnnotatedTag::perhaps).collect() });
         }
         let apart = self.commits_apart(&missing, &matching.tips_afterwards())?;
         let (mut sure, mut perhaps) = (Vec::new(), Vec::new());
         for tag in missing {
             if apart.contains(&tag.commit) {
                 // The walk that said so can be misled by dates; the tag itself costs little to read.
-                perhaps.push(tag.oid);
+                perhaps.push(tag.perhaps());
             } else {
                 sure.push(Update { source: tag.name.clone(), new: Some(tag.oid), destination: tag.name, old: None });
             }
@@ -374,10 +383,16 @@ struct AnnotatedTag {
     commit: ObjectId,
 }
 
+impl AnnotatedTag {
+    fn perhaps(&self) -> PerhapsTag {
+        PerhapsTag { tag: self.oid, commit: self.commit }
+    }
+}
+
 #[derive(Debug, Default)]
 struct Tags {
     sure: Vec<Update>,
-    perhaps: Vec<ObjectId>,
+    perhaps: Vec<PerhapsTag>,
 }
 
 /// Refspecs that are neither patterns, nor `:`, nor negative.

@@ -1,19 +1,21 @@
 //! A push taken apart: one transfer for each url, with its updates and what is there already.
 
 use bstr::{BStr, BString, ByteSlice};
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 
 use crate::command::plan::{GitContext, PushRequest, PushVia};
-use crate::payload::{Destination, Fault, ObjectId};
+use crate::payload::{Boundary, Destination, Fault, ObjectId};
 use crate::text::SafeText;
 use crate::world::World;
 
-use super::args::{self, Parsed, PushArgs};
+use super::args::{self, Parsed, PushArgs, Recurse, Signed};
 use super::destination::{Advertisement, Asker, Network, Peer, shown};
 use super::hook::HookOutlook;
-use super::remote::{Given, Remote};
+use super::remote::Remote;
 use super::repository::{Opened, Repository};
-use super::resolve::{Matched, Resolver, Update, Wanted};
+use super::resolve::{Matched, PerhapsTag, Resolver, Update, Wanted};
+use super::submodule;
 use super::target::{self, Manner, Target};
 
 /// How a push is resolved.
@@ -35,7 +37,7 @@ pub struct Transfer {
     /// The updates, in git's order.
     pub updates: Vec<Update>,
     /// Tags that might follow; only they themselves, not what they lead to.
-    pub perhaps_tags: Vec<ObjectId>,
+    pub perhaps_tags: Vec<PerhapsTag>,
     /// What the url said that it has; `None` when it was not asked or did not answer.
     pub evidence: Option<Vec<ObjectId>>,
     /// What local refs claim that it has.
@@ -51,10 +53,12 @@ pub struct Resolved {
     pub refused: Option<SafeText>,
     /// Texts that travel beside the objects, in a dry run too.
     pub push_options: Vec<BString>,
+    /// Who pushes, as a push certificate says it; empty when none is sent.
+    pub certificate: Vec<BString>,
     /// Whether no object is sent (`--dry-run`).
     pub dry_run: bool,
-    /// Whether the pre-push hook runs.
-    pub hook: HookOutlook,
+    /// Whether pre-push hooks run: this repository's, then those of submodules.
+    pub hooks: Vec<HookOutlook>,
     /// What a person should know.
     pub notes: Vec<SafeText>,
 }
@@ -63,6 +67,11 @@ impl Transfer {
     /// The ids that are sent.
     pub fn tips(&self) -> impl Iterator<Item = ObjectId> {
         self.updates.iter().filter(|update| !update.is_up_to_date()).filter_map(|update| update.new)
+    }
+
+    /// What the url has, and what is only said of it.
+    pub fn boundary(&self) -> Boundary {
+        Boundary { evidence: self.evidence.clone().unwrap_or_default(), claims: self.claims.clone() }
     }
 
     /// For the report.
@@ -125,14 +134,19 @@ impl Taking<'_> {
         };
         let mut resolved = Resolved {
             dry_run: self.args.dry_run,
-            hook: HookOutlook::of(self.repository, self.args.no_verify),
+            hooks: vec![HookOutlook::of(self.repository, self.args.no_verify)],
             push_options: manner.push_options.clone(),
+            certificate: self.certificate(manner.signed)?,
             ..Resolved::default()
         };
         let resolver = self.repository.resolver(self.world);
         for name in target::names(self.args, self.repository, self.world)? {
             match target::target(self.args, &manner, self.repository, &name)? {
-                Ok(target) => self.take(&target, &resolver, &mut resolved)?,
+                Ok(target) => {
+                    let from = resolved.transfers.len();
+                    self.take(&target, &resolver, &mut resolved)?;
+                    self.take_submodules(&target, &manner, from, &mut resolved)?;
+                }
                 Err(why) => resolved.refused = Some(why),
             }
         }
@@ -140,6 +154,17 @@ impl Taking<'_> {
             resolved.refused = None;
         }
         Ok(resolved)
+    }
+
+    /// What a push certificate says of the pusher (send-pack.c `generate_push_cert`): the signing key's
+    /// name, else the committer.
+    fn certificate(&self, signed: Signed) -> Result<Vec<BString>, Fault> {
+        if signed == Signed::Never {
+            return Ok(Vec::new());
+        }
+        let key = self.repository.config.last("user.signingkey").map(BString::from);
+        let committer = self.world.git(&self.repository.git, ["var", "GIT_COMMITTER_IDENT"]).run()?;
+        Ok(key.into_iter().chain([committer.stdout.trim_end().into()]).collect())
     }
 
     /// All urls of one remote.
@@ -156,6 +181,41 @@ impl Taking<'_> {
                 resolver,
                 &mut resolved.notes,
             )?);
+        }
+        Ok(())
+    }
+
+    /// The submodules that go along; the transfers of this remote start at `from`.
+    fn take_submodules(
+        &self,
+        target: &Target,
+        manner: &Manner,
+        from: usize,
+        resolved: &mut Resolved,
+    ) -> Result<(), Fault> {
+        match manner.recurse {
+            Recurse::Off | Recurse::Check => return Ok(()),
+            Recurse::OnDemand | Recurse::Only => {}
+        }
+        let tips: BTreeSet<ObjectId> = resolved
+            .transfers
+            .iter()
+            .skip(from)
+            .flat_map(|transfer| &transfer.updates)
+            .filter_map(|update| update.new)
+            .collect();
+        let tips: Vec<ObjectId> = tips.into_iter().collect();
+        let requests = submodule::pushes(self.world, self.repository, target, &tips, &manner.push_options)?;
+        if manner.recurse == Recurse::Only {
+            resolved.transfers.truncate(from);
+            resolved.notes.push("only submodules are pushed (push.recurseSubmodules)".into());
+        }
+        for request in requests {
+            let words: Vec<OsString> = request.args.iter().flatten().cloned().collect();
+            let below = resolve(self.world, &request, &words, self.options)?;
+            resolved.transfers.extend(below.transfers);
+            resolved.hooks.extend(below.hooks);
+            resolved.notes.extend(below.notes);
         }
         Ok(())
     }
@@ -220,7 +280,7 @@ impl Taking<'_> {
         let mut resolved = Resolved {
             dry_run: self.args.dry_run,
             push_options: self.args.push_options.clone(),
-            hook: HookOutlook { skipped: true, ..HookOutlook::default() },
+            hooks: vec![HookOutlook { skipped: true, ..HookOutlook::default() }],
             ..Resolved::default()
         };
         let resolver = self.repository.resolver(self.world);
@@ -247,9 +307,4 @@ fn covers(pattern: &[u8], name: &[u8]) -> bool {
         Some((before, after)) => name.strip_prefix(before).is_some_and(|rest| rest.ends_with(after)),
         None => pattern == name,
     }
-}
-
-/// The name of the remote that a push without a repository argument takes.
-pub fn default_name(repository: &Repository) -> (BString, Given) {
-    repository.remotes.push_name(repository.branch().as_ref())
 }

@@ -1,0 +1,145 @@
+//! From transfers to items: the objects that are new to each url, and the texts that travel beside.
+
+use std::collections::HashSet;
+use std::ffi::OsString;
+use std::sync::Arc;
+
+use bstr::BString;
+
+use crate::command::plan::{GitContext, PushRequest};
+use crate::payload::objects::ObjectStore;
+use crate::payload::source::Texts;
+use crate::payload::{Fault, Item, ItemKind, ObjectId, Part, Payload};
+use crate::world::World;
+
+use super::transfer::{PushOptions, Resolved, Transfer, resolve};
+
+/// What a push sends.
+#[derive(Debug)]
+pub struct PushPayload {
+    /// The bytes.
+    pub payload: Payload,
+    /// The push, taken apart: urls, updates, boundaries, whether the hook runs.
+    pub resolved: Resolved,
+}
+
+/// What a push sends.
+///
+/// # Errors
+/// When a part of it is not modelled, cannot be asked, or an object cannot be followed.
+pub fn payload(world: &World, request: &PushRequest, options: PushOptions) -> Result<PushPayload, Fault> {
+    let words: Option<Vec<OsString>> = request.args.iter().cloned().collect();
+    let Some(words) = words else {
+        return Err(Fault::Unmodelled("a push with a word that is not known".into()));
+    };
+    let resolved = resolve(world, request, &words, options)?;
+    let payload = assemble(world, &resolved)?;
+    Ok(PushPayload { payload, resolved })
+}
+
+/// The bytes of a push that was taken apart.
+///
+/// # Errors
+/// When an object is missing or cannot be followed.
+pub fn assemble(world: &World, resolved: &Resolved) -> Result<Payload, Fault> {
+    let mut payload = Payload { exact: true, ..Payload::default() };
+    payload.notes.clone_from(&resolved.notes);
+    payload.exact =
+        resolved.transfers.iter().all(|transfer| transfer.evidence.is_some() && transfer.perhaps_tags.is_empty());
+    let mut stores = Stores { world, open: Vec::new() };
+    if !resolved.dry_run {
+        for transfer in &resolved.transfers {
+            stores.take(transfer)?;
+        }
+    }
+    payload.parts = stores.into_parts();
+    payload.destinations = resolved.transfers.iter().map(Transfer::destination).collect();
+    payload.parts.extend(texts(resolved));
+    Ok(payload)
+}
+
+/// Ref names, push options and the pusher's name, each once.
+fn texts(resolved: &Resolved) -> Option<Part> {
+    let mut texts: Vec<(ItemKind, BString)> = Vec::new();
+    if !resolved.dry_run {
+        let updates = resolved.transfers.iter().flat_map(|transfer| &transfer.updates);
+        texts.extend(
+            updates.filter(|update| !update.is_up_to_date()).map(|update| (ItemKind::Ref, update.destination.clone())),
+        );
+        texts.extend(resolved.certificate.iter().map(|text| (ItemKind::Option, text.clone())));
+    }
+    if !resolved.transfers.is_empty() {
+        texts.extend(resolved.push_options.iter().map(|text| (ItemKind::Option, text.clone())));
+    }
+    texts.sort();
+    texts.dedup();
+    (!texts.is_empty()).then(|| Texts::part(texts))
+}
+
+/// The stores that transfers read from; each object of a store is an item once, however many urls it
+/// goes to.
+struct Stores<'a> {
+    world: &'a World,
+    open: Vec<OpenStore>,
+}
+
+struct OpenStore {
+    git: GitContext,
+    store: Arc<ObjectStore>,
+    seen: HashSet<ObjectId>,
+    items: Vec<Item>,
+    asked: Vec<(Vec<ObjectId>, Vec<ObjectId>)>,
+}
+
+impl Stores<'_> {
+    fn take(&mut self, transfer: &Transfer) -> Result<(), Fault> {
+        let tips: Vec<ObjectId> = transfer.tips().collect();
+        if tips.is_empty() && transfer.perhaps_tags.is_empty() {
+            return Ok(());
+        }
+        let mut boundary = transfer.evidence.clone().unwrap_or_default();
+        let open = self.open(&transfer.git)?;
+        open.take(tips, &boundary)?;
+        if !transfer.perhaps_tags.is_empty() {
+            boundary.extend(transfer.perhaps_tags.iter().map(|tag| tag.commit));
+            open.take(transfer.perhaps_tags.iter().map(|tag| tag.tag).collect(), &boundary)?;
+        }
+        Ok(())
+    }
+
+    fn open(&mut self, git: &GitContext) -> Result<&mut OpenStore, Fault> {
+        if !self.open.iter().any(|open| open.git == *git) {
+            let store = ObjectStore::open(self.world, git)?;
+            let (seen, items, asked) = (HashSet::new(), Vec::new(), Vec::new());
+            self.open.push(OpenStore { git: git.clone(), store, seen, items, asked });
+        }
+        let found = self.open.iter_mut().find(|open| open.git == *git);
+        found.ok_or_else(|| Fault::Repository("an object store that was opened is gone".into()))
+    }
+
+    fn into_parts(self) -> Vec<Part> {
+        let filled = self.open.into_iter().filter(|open| !open.items.is_empty());
+        filled.map(|open| open.store.part(open.items)).collect()
+    }
+}
+
+impl OpenStore {
+    fn take(&mut self, mut tips: Vec<ObjectId>, boundary: &[ObjectId]) -> Result<(), Fault> {
+        tips.sort_unstable();
+        tips.dedup();
+        let mut boundary = boundary.to_vec();
+        boundary.sort_unstable();
+        boundary.dedup();
+        if tips.is_empty() || self.asked.iter().any(|(known, edge)| *known == tips && *edge == boundary) {
+            return Ok(());
+        }
+        for item in self.store.reachable(&tips, &boundary)? {
+            let oid = item.oid.ok_or_else(|| Fault::Plumbing("an object without an id was listed".into()))?;
+            if self.seen.insert(oid) {
+                self.items.push(item);
+            }
+        }
+        self.asked.push((tips, boundary));
+        Ok(())
+    }
+}

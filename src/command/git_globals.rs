@@ -44,8 +44,8 @@ pub struct Globals {
     pub settings: Vec<Setting>,
     /// A folder that git would take its programs from.
     pub exec_path: Option<Value>,
-    /// Why something of the options is not known.
-    pub unknown: Option<SafeText>,
+    /// Why it is not known which repository they mean.
+    pub misplaced: Option<SafeText>,
     /// How git goes on.
     pub next: Next,
 }
@@ -53,7 +53,7 @@ pub struct Globals {
 /// Reads git's own options from `words`, of which the first is git itself.
 pub fn read(words: &[Value], env: &Env<'_>) -> Globals {
     let mut globals =
-        Globals { options: Vec::new(), settings: Vec::new(), exec_path: None, unknown: None, next: Next::Prints };
+        Globals { options: Vec::new(), settings: Vec::new(), exec_path: None, misplaced: None, next: Next::Prints };
     let mut at = 1;
     while let Some(word) = words.get(at) {
         let text = match word {
@@ -169,10 +169,10 @@ impl Globals {
                 self.settings.push(setting(pair.as_bstr()));
                 self.keep([option, pair]);
             }
-            (b"-c", Value::Unknown(pair)) => self.unknown_setting(pair.prefix.as_bstr(), &pair.why),
+            (b"-c", Value::Unknown(pair)) => self.unknown_setting(pair.prefix.as_bstr()),
             (b"--config-env", Value::Known(pair)) => self.config_env(pair.as_bstr(), env),
             (_, Value::Known(value)) => self.keep([option, value]),
-            (_, Value::Unknown(value)) => self.unknown = Some(value.why.clone()),
+            (_, Value::Unknown(value)) => self.misplaced = Some(value.why.clone()),
         }
     }
 
@@ -188,15 +188,11 @@ impl Globals {
                 self.settings.push(Setting { key, value: Some(value) });
             }
             Seen::Unset => {}
-            Seen::Unknown(why) => {
-                self.unknown = Some(why.clone());
-                self.settings.push(Setting { key, value: None });
-            }
+            Seen::Unknown(_) => self.settings.push(Setting { key, value: None }),
         }
     }
 
-    fn unknown_setting(&mut self, prefix: &BStr, why: &SafeText) {
-        self.unknown = Some(why.clone());
+    fn unknown_setting(&mut self, prefix: &BStr) {
         let key = prefix.find_byte(b'=').and_then(|at| prefix.get(..at)).unwrap_or_default();
         self.settings.push(Setting { key: normal_key(key.as_bstr()), value: None });
     }
@@ -205,9 +201,9 @@ impl Globals {
     fn read_unknown(&mut self, prefix: &BStr, why: &SafeText) -> bool {
         let is_option = prefix.starts_with(b"--") && prefix.contains(&b'=');
         if is_option {
-            self.unknown = Some(why.clone());
-            if let Some(pair) = prefix.strip_prefix(b"--config-env=") {
-                self.unknown_setting(pair.as_bstr(), why);
+            match prefix.strip_prefix(b"--config-env=") {
+                Some(pair) => self.unknown_setting(pair.as_bstr()),
+                None => self.misplaced = Some(why.clone()),
             }
         }
         is_option

@@ -5,10 +5,27 @@
 
 pub mod alias;
 pub mod ast;
+mod bypass;
+mod files;
+mod forge;
+mod git;
 pub mod git_config;
+mod git_fold;
 pub mod git_globals;
+mod git_setup;
+mod git_started;
+pub mod git_table;
+mod git_verbs;
 pub mod lex;
+mod made_refs;
+pub mod meaning;
 pub mod options;
+pub mod options;
+mod packages;
 pub mod parse;
 pub mod plan;
+pub mod plan_json;
+pub mod programs;
 pub mod simple;
+mod tamper;
+mod vcs;

@@ -35,6 +35,38 @@ pub struct Plan {
     pub pasted: Vec<PathBuf>,
 }
 
+impl Plan {
+    /// A plan of nothing yet.
+    pub fn empty() -> Self {
+        Self {
+            outcome: Outcome::Inert,
+            parsed: Parsed::Whole,
+            commands: Vec::new(),
+            publishes: Vec::new(),
+            unknown: Vec::new(),
+            bypass: Vec::new(),
+            tamper: Vec::new(),
+            opaque: Vec::new(),
+            pasted: Vec::new(),
+        }
+    }
+
+    /// Says the whole in one word, from what is listed. Tampering with a control switches it off; a
+    /// program that cannot be read may publish, and is bounded by the net or by everything here.
+    pub fn conclude(&mut self) {
+        let may_publish = !self.publishes.is_empty() || !self.opaque.is_empty();
+        self.outcome = if !self.bypass.is_empty() || !self.tamper.is_empty() {
+            Outcome::Bypass
+        } else if !self.unknown.is_empty() {
+            Outcome::Unknowable
+        } else if may_publish {
+            Outcome::Publishes
+        } else {
+            Outcome::Inert
+        };
+    }
+}
+
 /// A command line in one word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {

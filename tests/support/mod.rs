@@ -2,8 +2,8 @@
 #![allow(dead_code)]
 
 pub mod gitleaks;
-pub mod payload;
 pub mod golden;
+pub mod payload;
 
 use std::ffi::{OsStr, OsString};
 use std::fs;

@@ -1,0 +1,147 @@
+//! What switches a control off: hooks left out, another hooks path, an environment that hides git's
+//! configuration.
+//!
+//! Promise: every spelling that git itself would follow is seen, wherever it stands among the words
+//! (unique prefixes, `-n` of a commit, `-c`, `--config-env`, `GIT_CONFIG_*`, `HOME=…`, `env -i`), and
+//! only on commands that publish or commit; reading a setting is innocent, and so is the same text in
+//! a message. (publish facts 2.1 and 2.9; bypass facts 1 to 3, 10 and 11.)
+
+use std::ffi::OsStr;
+
+use bstr::{BStr, ByteSlice};
+
+use super::git::Call;
+use super::git_globals::Setting;
+use super::git_table::grammar;
+use super::git_verbs::args;
+use super::meaning::Scene;
+use super::simple::{EnvChange, Value};
+use crate::text::SafeText;
+
+const WITHOUT_IT: &str = "the same command without it, so that the hooks run";
+const LEAVE_CONFIGURATION: &str = "the same command with git's configuration as it is";
+
+/// Variables that decide which configuration files git reads.
+const CONFIGURATION: &[&str] = &[
+    "HOME",
+    "XDG_CONFIG_HOME",
+    "GIT_CONFIG_GLOBAL",
+    "GIT_CONFIG_SYSTEM",
+    "GIT_CONFIG_NOSYSTEM",
+    "GIT_CONFIG",
+    "GIT_EXEC_PATH",
+];
+
+/// Variables by which hook managers are told to stand aside, and the values that do it; an empty
+/// list is any value. (The managers' own documentation.)
+const MANAGERS: &[(&str, &[&str])] = &[
+    ("HUSKY", &["0"]),
+    ("HUSKY_SKIP_HOOKS", &["1", "true"]),
+    ("LEFTHOOK", &["0", "false"]),
+    ("LEFTHOOK_EXCLUDE", &[]),
+    ("SKIP", &[]),
+    ("PRE_COMMIT_ALLOW_NO_CONFIG", &["1"]),
+    ("OVERCOMMIT_DISABLE", &["1"]),
+    ("SKIP_SIMPLE_GIT_HOOKS", &["1"]),
+    ("GITHOOKS_DISABLE", &[]),
+];
+
+/// Whether a key chooses which hooks run.
+pub(super) fn is_control(key: &BStr) -> bool {
+    let is_hook =
+        key.starts_with(b"hook.") && [".enabled", ".event", ".command"].iter().any(|end| key.ends_with(end.as_bytes()));
+    key == "core.hookspath" || is_hook
+}
+
+/// Everything that a publishing git command switches off.
+pub(super) fn of_publish(scene: &mut Scene<'_, '_>, call: &Call) {
+    of_environment(scene);
+    for setting in &call.settings {
+        of_setting(scene, setting);
+    }
+    let words = args(&call.args);
+    let read = grammar(&call.verb).read(&words, true);
+    let skips = match call.verb.as_str() {
+        "push" | "commit" | "merge" | "pull" | "rebase" | "am" => read.is_off("verify"),
+        _ => false,
+    };
+    if skips {
+        scene.bypass(format!("git {} --no-verify", call.verb), WITHOUT_IT);
+    }
+}
+
+fn of_setting(scene: &mut Scene<'_, '_>, setting: &Setting) {
+    if is_control(setting.key.as_bstr()) {
+        let key = SafeText::quoted(&setting.key, 60);
+        scene.bypass(format!("{key} is set for this command"), WITHOUT_IT);
+    }
+    if setting.key.is_empty() {
+        scene.unknown("git gets a setting that is not known");
+    }
+}
+
+/// What the environment of a publishing command hides.
+pub(super) fn of_environment(scene: &mut Scene<'_, '_>) {
+    if scene.command.env.is_cleared() {
+        scene.bypass("the environment is emptied, and git's configuration with it", LEAVE_CONFIGURATION);
+        return;
+    }
+    let world = scene.shell.world();
+    let mut hidden = Vec::new();
+    for (name, change) in scene.command.env.changes() {
+        let Some(name) = name.to_str() else { continue };
+        let same = match change {
+            EnvChange::Set(value) => world.env.get(OsStr::new(name)) == Some(value),
+            EnvChange::Unset => !world.env.contains_key(OsStr::new(name)),
+            EnvChange::Unknown(_) => false,
+        };
+        if same {
+            continue;
+        }
+        if CONFIGURATION.contains(&name) {
+            hidden.push((format!("{name} is changed for git"), LEAVE_CONFIGURATION));
+        }
+        if stands_aside(name, change) {
+            hidden.push((format!("{name} switches hooks off"), WITHOUT_IT));
+        }
+    }
+    for (what, instead) in hidden {
+        scene.bypass(what, instead);
+    }
+}
+
+fn stands_aside(name: &str, change: &EnvChange) -> bool {
+    let Some((_, values)) = MANAGERS.iter().find(|(manager, _)| *manager == name) else { return false };
+    match change {
+        EnvChange::Set(value) => match value.to_str() {
+            Some("") => false,
+            Some(value) => values.is_empty() || values.contains(&value),
+            None => true,
+        },
+        EnvChange::Unset => false,
+        EnvChange::Unknown(_) => true,
+    }
+}
+
+/// Words of a git command whose verb is not known.
+pub(super) fn of_words(scene: &mut Scene<'_, '_>, words: &[Value]) {
+    of_environment(scene);
+    let skips = words.iter().filter_map(Value::known).any(|word| word.starts_with(b"--no-veri"));
+    if skips {
+        scene.bypass("git … --no-verify", WITHOUT_IT);
+    }
+}
+
+/// A program that cannot be read and is told to skip hooks, or names the setting that does.
+pub(super) fn of_opaque(scene: &mut Scene<'_, '_>) {
+    let words: Vec<&BStr> = scene.command.words.iter().filter_map(Value::known).collect();
+    let speaks_of_git = words.iter().any(|word| {
+        word.split(|byte| !byte.is_ascii_alphanumeric()).any(|part| matches!(part, b"git" | b"push" | b"commit"))
+    });
+    let skips = words
+        .iter()
+        .any(|word| word.contains_str("--no-veri") || word.to_ascii_lowercase().contains_str("core.hookspath"));
+    if speaks_of_git && skips {
+        scene.bypass("a program that cannot be read is told to leave hooks out", WITHOUT_IT);
+    }
+}

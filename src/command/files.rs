@@ -1,0 +1,189 @@
+//! Programs that write, copy, move or remove the files that they are given.
+//!
+//! Promise: files that the line itself puts in place are known to later commands (a script that is
+//! copied and run, a file that is staged and committed), and a control that is written over or
+//! removed is named. What such a program does to files nobody can list is said to change any file.
+
+use std::path::{Path, PathBuf};
+
+use bstr::{BStr, ByteSlice};
+
+use super::git_verbs::{args, file_text};
+use super::meaning::{Meaning, Scene, inert};
+use super::options::{Arg, Grammar, Options};
+use super::simple::{Effect, Stdin, Value};
+use super::tamper;
+
+/// Larger files are not carried along in memory; they count as changed.
+const MAX_CARRIED_BYTES: u64 = 1 << 20;
+
+/// One of the programs of [`super::programs::Class::Files`].
+pub(super) fn command(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, name: &BStr, words: &[Value]) -> Effect {
+    let words = args(words);
+    match name.as_bytes() {
+        b"cp" | b"install" => copy(meaning, scene, &words, Kind::Copy),
+        b"mv" => copy(meaning, scene, &words, Kind::Move),
+        b"ln" => copy(meaning, scene, &words, Kind::Link),
+        b"tee" => tee(scene, &words),
+        b"touch" => touch(scene, &words),
+        b"mkdir" => inert(),
+        b"rm" | b"unlink" | b"rmdir" | b"shred" => remove(scene, &words),
+        b"chmod" | b"chown" | b"chattr" | b"setfacl" | b"chgrp" => permissions(scene, &words),
+        b"dd" => operands_written(scene, &words, |word| word.strip_prefix(b"of=").map(ByteSlice::as_bstr)),
+        _ => operands_written(scene, &words, Some),
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Copy,
+    Move,
+    Link,
+}
+
+impl Kind {
+    fn options(self) -> Grammar {
+        Grammar(match self {
+            Self::Copy => {
+                "a/archive /attributes-only b /backup? /copy-contents d f/force i/interactive H l/link L/dereference \
+                 n/no-clobber P /no-dereference p /preserve? R/recursive r /reflink? /remove-destination /sparse= \
+                 /strip-trailing-slashes s/symbolic-link S/suffix= t/target-directory= T/no-target-directory u/update? \
+                 v/verbose x/one-file-system Z /context? D m/mode= o/owner= g/group= C/compare c /strip"
+            }
+            Self::Move => {
+                "b /backup? f/force i/interactive n/no-clobber /strip-trailing-slashes S/suffix= t/target-directory= \
+                 T/no-target-directory u/update? v/verbose Z/context /no-copy /exchange"
+            }
+            Self::Link => {
+                "b /backup? d F /directory f/force i/interactive L/logical n/no-dereference P/physical r/relative \
+                 s/symbolic S/suffix= t/target-directory= T/no-target-directory v/verbose h"
+            }
+        })
+    }
+}
+
+fn copy(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, words: &[Arg], kind: Kind) -> Effect {
+    let options = kind.options().read(words, true);
+    let Some(pairs) = pairs(scene, &options) else { return Effect { changes_files: true, ..inert() } };
+    let mut effect = inert();
+    for (from, to) in pairs {
+        tamper::of_path(scene, &to);
+        if kind == Kind::Move {
+            tamper::of_path(scene, &from);
+            effect.writes.push((from.clone(), None));
+        }
+        let source = match kind {
+            Kind::Link if options.is_on("symbolic") => to.parent().unwrap_or(Path::new("/")).join(&from),
+            Kind::Link | Kind::Copy | Kind::Move => from.clone(),
+        };
+        if source.is_dir() {
+            effect.changes_files = true;
+        } else {
+            effect.writes.push((to.clone(), carried(scene, &source)));
+            meaning.copied(source, to);
+        }
+    }
+    effect
+}
+
+/// What goes where; `None` when a word is not known.
+fn pairs(scene: &Scene<'_, '_>, options: &Options) -> Option<Vec<(PathBuf, PathBuf)>> {
+    let paths: Vec<PathBuf> = options.operands.iter().map(|arg| scene.path(arg.known()?)).collect::<Option<_>>()?;
+    if let Some(folder) = options.value("target-directory") {
+        let folder = scene.path(folder.known()?)?;
+        return Some(paths.into_iter().map(|path| into(&folder, path)).collect());
+    }
+    let (to, from) = paths.split_last()?;
+    let is_folder = to.is_dir() && !options.is_on("no-target-directory") || from.len() > 1;
+    Some(from.iter().map(|path| if is_folder { into(to, path.clone()) } else { (path.clone(), to.clone()) }).collect())
+}
+
+fn into(folder: &Path, path: PathBuf) -> (PathBuf, PathBuf) {
+    let to = path.file_name().map_or_else(|| folder.to_owned(), |name| folder.join(name));
+    (path, to)
+}
+
+fn carried(scene: &Scene<'_, '_>, path: &Path) -> Option<Vec<u8>> {
+    let small = path.metadata().map_or(true, |data| data.is_file() && data.len() <= MAX_CARRIED_BYTES);
+    if small { file_text(scene, path) } else { None }
+}
+
+fn tee(scene: &mut Scene<'_, '_>, words: &[Arg]) -> Effect {
+    let options = Grammar("a/append i/ignore-interrupts p /output-error?").read(words, true);
+    let text = match &scene.command.stdin {
+        Stdin::Text(text) if !options.is_on("append") => Some(text.clone()),
+        Stdin::Empty if !options.is_on("append") => Some(Vec::new()),
+        Stdin::Text(_) | Stdin::Empty | Stdin::Inherited | Stdin::File(_) | Stdin::Unknown(_) => None,
+    };
+    let mut effect = Effect { changes_files: options.operands.iter().any(|arg| arg.known().is_none()), ..inert() };
+    for path in known_paths(scene, &options) {
+        tamper::of_path(scene, &path);
+        effect.writes.push((path, text.clone()));
+    }
+    effect.output = match &scene.command.stdin {
+        Stdin::Text(text) => Some(text.clone()),
+        Stdin::Empty => Some(Vec::new()),
+        Stdin::Inherited | Stdin::File(_) | Stdin::Unknown(_) => None,
+    };
+    effect
+}
+
+fn known_paths(scene: &Scene<'_, '_>, options: &Options) -> Vec<PathBuf> {
+    options.operands.iter().filter_map(|arg| scene.path(arg.known()?)).collect()
+}
+
+/// A file that is touched is empty when it was not there.
+fn touch(scene: &mut Scene<'_, '_>, words: &[Arg]) -> Effect {
+    let options = Grammar("a c/no-create d/date= f h/no-dereference m r/reference= t= /time=").read(words, true);
+    let mut effect = inert();
+    for path in known_paths(scene, &options) {
+        if file_text(scene, &path).is_none() && !path.exists() {
+            tamper::of_path(scene, &path);
+            effect.writes.push((path, Some(Vec::new())));
+        }
+    }
+    effect
+}
+
+fn remove(scene: &mut Scene<'_, '_>, words: &[Arg]) -> Effect {
+    let options = Grammar("f/force i I /interactive? /one-file-system /no-preserve-root /preserve-root? r R/recursive d/dir v/verbose u z n= s=")
+        .read(words, true);
+    let recursive = options.is_on("r") || options.is_on("recursive");
+    let mut effect = Effect { changes_files: recursive || options.unknown, ..inert() };
+    for path in known_paths(scene, &options) {
+        tamper::of_path(scene, &path);
+        effect.writes.push((path, None));
+    }
+    effect
+}
+
+/// Permissions decide whether a hook runs.
+fn permissions(scene: &mut Scene<'_, '_>, words: &[Arg]) -> Effect {
+    let makes_usable = words.first().and_then(Arg::known).is_some_and(|mode| {
+        matches!(mode.as_bytes(), b"+x" | b"a+x" | b"u+x" | b"ug+x" | b"755" | b"0755" | b"775" | b"700" | b"777")
+    });
+    if makes_usable {
+        return inert();
+    }
+    for word in words.iter().skip(1).filter_map(Arg::known) {
+        if let Some(path) = scene.path(word) {
+            tamper::of_path(scene, &path);
+        }
+    }
+    inert()
+}
+
+fn operands_written<'a>(
+    scene: &mut Scene<'_, '_>,
+    words: &'a [Arg],
+    path_of: impl Fn(&'a BStr) -> Option<&'a BStr>,
+) -> Effect {
+    let paths: Vec<PathBuf> =
+        words.iter().filter_map(Arg::known).filter_map(path_of).filter_map(|word| scene.path(word)).collect();
+    let mut effect = Effect { changes_files: true, ..inert() };
+    for path in paths.into_iter().filter(|path| !path.as_os_str().as_encoded_bytes().starts_with(b"-")) {
+        tamper::of_path(scene, &path);
+        effect.writes.push((path, None));
+    }
+    effect
+}

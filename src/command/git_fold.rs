@@ -1,0 +1,72 @@
+//! What some reading commands of git print, so that a line which uses it stays readable.
+//!
+//! Promise: only questions about where the repository is, what is checked out and what is configured
+//! are asked, with fixed words of ours, and only while nothing earlier on the line may have changed
+//! the answer. `git push origin "$(git branch --show-current)"` is then an exact plan.
+
+use bstr::{BStr, ByteSlice};
+
+use super::git::Call;
+use super::meaning::{Meaning, Scene};
+use super::simple::Value;
+
+/// The output of a call, when it is one of the questions.
+pub(super) fn output(meaning: &Meaning, scene: &Scene<'_, '_>, call: &Call) -> Option<Vec<u8>> {
+    let words: Vec<&BStr> = call.args.iter().map(Value::known).collect::<Option<_>>()?;
+    let words: Vec<&str> = words.iter().map(|word| word.to_str().ok()).collect::<Option<_>>()?;
+    if !is_question(&call.verb, &words) || !meaning.is_as_now() || scene.shell.anything_may_have_changed() {
+        return None;
+    }
+    let context = call.context.as_ref()?;
+    let asked = std::iter::once(call.verb.as_str()).chain(words);
+    let done = scene.shell.world().git(context, asked).run().ok()?;
+    Some(done.stdout)
+}
+
+fn is_question(verb: &str, words: &[&str]) -> bool {
+    match (verb, words) {
+        ("branch", ["--show-current"]) | ("remote", []) => true,
+        ("symbolic-ref", [options @ .., "HEAD"]) => {
+            options.iter().all(|option| matches!(*option, "--short" | "-q" | "--quiet"))
+        }
+        ("remote", ["get-url", name]) => is_plain(name),
+        ("rev-parse", [options @ .., name]) => {
+            options.iter().all(|option| {
+                matches!(*option, "--abbrev-ref" | "--symbolic-full-name" | "--short" | "--verify" | "-q" | "--quiet")
+            }) && (is_asked_of_rev_parse(name) || is_revision(name))
+        }
+        ("config", ["--get" | "get", name]) | ("config", [name]) => is_plain(name) && !is_ours(name),
+        _ => false,
+    }
+}
+
+fn is_asked_of_rev_parse(name: &str) -> bool {
+    matches!(
+        name,
+        "--show-toplevel"
+            | "--show-prefix"
+            | "--show-cdup"
+            | "--git-dir"
+            | "--absolute-git-dir"
+            | "--git-common-dir"
+            | "--is-inside-work-tree"
+            | "--is-bare-repository"
+            | "--show-superproject-working-tree"
+    )
+}
+
+/// A setting that our own calls fix, so that its answer would not be the command's.
+fn is_ours(name: &str) -> bool {
+    crate::world::git::FIXED_CONFIG
+        .iter()
+        .any(|setting| setting.split_once('=').is_some_and(|(key, _)| key.eq_ignore_ascii_case(name)))
+}
+
+/// A name that cannot be taken for an option.
+fn is_plain(name: &str) -> bool {
+    !name.is_empty() && !name.starts_with('-')
+}
+
+fn is_revision(name: &str) -> bool {
+    is_plain(name) && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/._-@{}~^".contains(&byte))
+}

@@ -1,0 +1,260 @@
+//! Verbs that make repositories or say where they lead: `config`, `remote`, `clone`, `init`, `submodule`.
+//!
+//! Promise: a setting that the line makes is known to later commands of the line, and one that
+//! switches a control off is said to; reading a setting is neither. A repository that takes its
+//! content from here without a push is a publish like any other.
+
+use std::path::{Path, PathBuf};
+
+use bstr::{BStr, ByteSlice};
+
+use super::git::{Call, nested};
+use super::git_globals::{self, normal_key};
+use super::git_verbs::{commits, options, publishing, remember, sub_command};
+use super::meaning::{Changes, Meaning, Scene, inert};
+use super::options::{Arg, Options};
+use super::plan::{GitContext, PushVia};
+use super::simple::{Certainty, Code, Effect, Value};
+use super::{bypass, git_fold, tamper};
+
+/// `git config` in both its forms.
+pub(super) fn config(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, call: &Call) -> Effect {
+    let options = options(call, "config");
+    match action(&options) {
+        Action::Read => Effect { output: git_fold::output(meaning, scene, call), ..inert() },
+        Action::Set(key, value) => {
+            set(meaning, scene, &options, &key, value.as_ref());
+            inert()
+        }
+        Action::Unset(key) => {
+            if let Some(key) = key.as_ref().and_then(Arg::known)
+                && bypass::is_control(normal_key(key).as_bstr())
+            {
+                scene.bypass(
+                    format!("git config takes {key} away"),
+                    "leave git's hooks path as it is, or ask the person who set it",
+                );
+            }
+            meaning.changes(Changes::Configuration);
+            inert()
+        }
+        Action::Unclear => {
+            meaning.changes(Changes::Configuration);
+            meaning.overlay.incomplete = true;
+            inert()
+        }
+    }
+}
+
+enum Action {
+    Read,
+    Set(Arg, Option<Arg>),
+    Unset(Option<Arg>),
+    Unclear,
+}
+
+fn action(options: &Options) -> Action {
+    const READS: &[&str] = &["get", "get-all", "get-regexp", "get-urlmatch", "list", "get-color", "get-colorbool"];
+    if READS.iter().any(|name| options.is_on(name)) {
+        return Action::Read;
+    }
+    let operands = &options.operands;
+    if options.is_on("unset") || options.is_on("unset-all") || options.is_on("remove-section") {
+        return Action::Unset(operands.first().cloned());
+    }
+    if options.is_on("edit") || options.is_on("rename-section") || options.unknown {
+        return Action::Unclear;
+    }
+    let words: Vec<Option<&BStr>> = operands.iter().map(Arg::known).collect();
+    match words.as_slice() {
+        [] => Action::Read,
+        [Some(first), ..] => match first.as_bytes() {
+            b"get" | b"list" => Action::Read,
+            b"set" => match (operands.get(1), operands.get(2)) {
+                (Some(key), value) => Action::Set(key.clone(), value.cloned()),
+                (None, _) => Action::Read,
+            },
+            b"unset" | b"remove-section" => Action::Unset(operands.get(1).cloned()),
+            b"rename-section" | b"edit" => Action::Unclear,
+            _ => match (operands.first(), operands.get(1)) {
+                (Some(_), None) => Action::Read,
+                (Some(key), value) => Action::Set(key.clone(), value.cloned()),
+                (None, _) => Action::Read,
+            },
+        },
+        [None, ..] => Action::Unclear,
+    }
+}
+
+fn set(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, options: &Options, key: &Arg, value: Option<&Arg>) {
+    let Some(key) = key.known() else {
+        meaning.changes(Changes::Configuration);
+        meaning.overlay.incomplete = true;
+        return;
+    };
+    if let Some(file) = options.value("file").and_then(Arg::known)
+        && let Some(path) = scene.path(file)
+    {
+        tamper::of_path(scene, &path);
+    }
+    let normal = normal_key(key);
+    if bypass::is_control(normal.as_bstr()) {
+        scene.bypass(
+            format!("git config sets {normal}"),
+            "leave git's hooks path as it is, or ask the person who set it",
+        );
+    }
+    remember(meaning, key, value.and_then(Arg::known));
+}
+
+/// `git remote`.
+pub(super) fn remote(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, call: &Call) -> Effect {
+    let reads = match sub_command(call).map(|word| word.as_bytes()) {
+        None => call.args.iter().all(|value| value.known().is_some()),
+        Some(sub) => matches!(sub, b"show" | b"get-url" | b"update" | b"prune" | b"-v"),
+    };
+    if reads {
+        return Effect { output: git_fold::output(meaning, scene, call), ..inert() };
+    }
+    meaning.changes(Changes::Configuration);
+    inert()
+}
+
+/// `git init`: nothing leaves, but there is a repository afterwards.
+pub(super) fn init(meaning: &mut Meaning, call: &Call) -> Effect {
+    let exists = call.context.as_ref().is_some_and(|context| git_globals::find(context).is_some());
+    let here = call.args.iter().all(|value| value.known().is_some_and(|word| word.starts_with(b"-")));
+    if !(exists && here) {
+        meaning.changes(Changes::Everything);
+    }
+    inert()
+}
+
+/// `git clone`: into a bare repository, or a mirror, what is here is published there.
+pub(super) fn clone(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, call: &Call) -> Effect {
+    let options = options(call, "clone");
+    let is_bare = ["bare", "naked", "mirror"].iter().any(|name| options.is_on(name)) || options.unknown;
+    if let (Some(source), Some(context)) = (options.operands.first(), &call.context) {
+        from_here(meaning, scene, context, source, is_bare);
+    }
+    meaning.changes(Changes::Everything);
+    Effect { changes_files: true, ..inert() }
+}
+
+/// Something that fetches from a path: when that is a repository on this machine and the one that
+/// fetches is for others, its refs leave.
+pub(super) fn from_here(
+    meaning: &mut Meaning,
+    scene: &mut Scene<'_, '_>,
+    context: &GitContext,
+    source: &Arg,
+    is_for_others: bool,
+) {
+    if !is_for_others {
+        return;
+    }
+    let dir = git_globals::directory(&context.dir, &context.globals);
+    let Some(source) = source.known() else {
+        scene.unknown("a repository fetches from a place that is not known");
+        return;
+    };
+    let Some(path) = local_path(source, &dir) else { return };
+    let git = GitContext { dir: path, env: without_repository(context), globals: Vec::new() };
+    if git_globals::find(&git).is_some() || meaning.may_be_made(scene) {
+        meaning.push(scene, git, Vec::new(), PushVia::OtherSide);
+    }
+}
+
+/// The environment without what names another repository.
+fn without_repository(context: &GitContext) -> crate::world::Environment {
+    let mut env = context.env.clone();
+    for name in ["GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR", "GIT_INDEX_FILE"] {
+        env.remove(std::ffi::OsStr::new(name));
+    }
+    env
+}
+
+/// A url or path of this machine, as a path.
+fn local_path(source: &BStr, dir: &Path) -> Option<PathBuf> {
+    if let Some(path) = source.strip_prefix(b"file://") {
+        return Some(super::git_verbs::below(Path::new("/"), path.as_bstr()));
+    }
+    let path = super::git_verbs::below(dir, source);
+    path.exists().then_some(path)
+}
+
+/// `git submodule`: `foreach` runs a command in each, `update` may run one that is configured.
+pub(super) fn submodule(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, call: &Call) -> Effect {
+    match sub_command(call).map(|word| word.to_str().unwrap_or("?")) {
+        None | Some("status" | "summary") => inert(),
+        Some("foreach") => foreach(scene, call),
+        Some("push") => {
+            // No such command of git's; an extension of this name would push.
+            if let Some(context) = publishing(meaning, scene, call) {
+                meaning.widest(scene, context, "git submodule push");
+            }
+            inert()
+        }
+        Some("add" | "init" | "deinit" | "set-branch" | "set-url" | "sync" | "absorbgitdirs" | "update") => {
+            meaning.changes(Changes::Everything);
+            Effect { changes_files: true, ..inert() }
+        }
+        Some(_) => commits(meaning, scene, call, Changes::Everything),
+    }
+}
+
+fn foreach(scene: &mut Scene<'_, '_>, call: &Call) -> Effect {
+    let mut words = call.args.iter().skip_while(|value| !value.known().is_some_and(|word| word == "foreach")).skip(1);
+    let mut command: Vec<Value> = Vec::new();
+    while let Some(word) = words.next() {
+        let is_option =
+            word.known().is_some_and(|word| matches!(word.as_bytes(), b"-q" | b"--quiet" | b"--recursive" | b"--"));
+        if !is_option {
+            command.push(word.clone());
+            command.extend(words.by_ref().cloned());
+        }
+    }
+    let Some(first) = command.first().cloned() else { return inert() };
+    let folders = call.context.as_ref().map(submodules).unwrap_or_default();
+    let code = if command.len() == 1 { Code::Shell { text: first, args: Vec::new() } } else { Code::Argv(command) };
+    let mut effect = Effect { changes_files: true, ..inert() };
+    if call.context.is_none() {
+        effect.run.push(nested(scene, call, code.clone(), None, Certainty::Maybe, "git submodule foreach".into()));
+    }
+    for folder in folders {
+        let mut nested =
+            nested(scene, call, code.clone(), Some(folder), Certainty::Always, "git submodule foreach".into());
+        nested.env.retain(|(name, _)| name != "GIT_DIR" && name != "GIT_WORK_TREE");
+        for name in ["name", "sm_path", "displaypath", "sha1", "toplevel"] {
+            let why = "what git gives the command".into();
+            nested.env.push((name.into(), super::simple::EnvChange::Unknown(why)));
+        }
+        effect.run.push(nested);
+    }
+    effect
+}
+
+/// Folders of submodules that are checked out, those within submodules as well.
+fn submodules(context: &GitContext) -> Vec<PathBuf> {
+    let Some(top) = git_globals::find(context).and_then(|place| place.top) else { return Vec::new() };
+    let mut found = Vec::new();
+    let mut waiting = vec![top];
+    while let Some(top) = waiting.pop() {
+        let Ok(text) = std::fs::read(top.join(".gitmodules")) else { continue };
+        for line in text.lines() {
+            let Some(path) = path_of_line(line) else { continue };
+            let folder = super::git_verbs::below(&top, path);
+            if folder.join(".git").exists() && !found.contains(&folder) {
+                found.push(folder.clone());
+                waiting.push(folder);
+            }
+        }
+    }
+    found
+}
+
+/// `path = FOLDER` of a `.gitmodules` file.
+fn path_of_line(line: &[u8]) -> Option<&BStr> {
+    let (name, value) = line.split_once_str("=")?;
+    (name.trim() == b"path").then(|| value.trim().trim_with(|character| character == '"').as_bstr())
+}

@@ -1,0 +1,231 @@
+//! The programs that git starts by itself: hooks, and what settings and variables name.
+//!
+//! Promise: code that a git command would run because of the line, the environment or the
+//! repository's configuration is handed to the walk, once per place. Programs that the user's own
+//! configuration names and that are known to be harmless (an editor, a pager, ssh, gpg) are not.
+
+use std::path::{Path, PathBuf};
+
+use bstr::{BStr, BString, ByteSlice};
+
+use super::git::{Call, nested, top};
+use super::git_config::{Does, Scope, VARIABLES, runs};
+use super::git_globals;
+use super::git_table::{HOOKS_OF_CHANGES, READS, does, hooks};
+use super::meaning::{Meaning, Scene};
+use super::programs::{Class, class};
+use super::simple::{Certainty, Code, EnvChange, FileSeen, Nested, UnknownValue, Value};
+use crate::text::SafeText;
+
+/// Everything that a verb may start.
+pub(super) fn programs(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, call: &Call) -> Vec<Nested> {
+    let doing = does(&call.verb);
+    let mut found = Found { nested: Vec::new() };
+    of_line(scene, call, doing, &mut found);
+    of_variables(scene, call, doing, &mut found);
+    if let Some(context) = &call.context {
+        if doing.iter().any(|does| *does != Does::Edits) || has_hooks(&call.verb) {
+            let config = meaning.config(scene, context);
+            for setting in config.iter().filter(|setting| setting.scope == Scope::Line) {
+                let Some(does) = runs(setting.key.as_bstr()) else { continue };
+                if doing.contains(&does) {
+                    found.setting(scene, call, setting.key.as_bstr(), setting.value.as_ref());
+                }
+            }
+            of_hooks(scene, call, config.hooks_path(), &mut found);
+        }
+    }
+    found.nested.retain(|nested| meaning.is_new(nested));
+    found.nested
+}
+
+fn has_hooks(verb: &str) -> bool {
+    !READS.split_ascii_whitespace().any(|known| known == verb)
+}
+
+struct Found {
+    nested: Vec<Nested>,
+}
+
+/// Settings of the line itself: pagers as well, since the line may be typed at a terminal.
+fn of_line(scene: &Scene<'_, '_>, call: &Call, doing: &[Does], found: &mut Found) {
+    for setting in &call.settings {
+        let key = setting.key.as_bstr();
+        let is_pager = key == "core.pager" || key.starts_with(b"pager.");
+        if is_pager || runs(key).is_some_and(|does| doing.contains(&does)) {
+            found.setting(scene, call, key, setting.value.as_ref());
+        }
+    }
+}
+
+fn of_variables(scene: &Scene<'_, '_>, call: &Call, doing: &[Does], found: &mut Found) {
+    for (name, does) in VARIABLES {
+        if !doing.contains(does) {
+            continue;
+        }
+        match scene.command.env.changes().get(std::ffi::OsStr::new(name)) {
+            Some(EnvChange::Set(value)) => {
+                found.text(scene, call, &BString::from(value.as_encoded_bytes()), name);
+            }
+            Some(EnvChange::Unknown(why)) => found.unknown(scene, call, why.clone(), name),
+            Some(EnvChange::Unset) => {}
+            None => {
+                if let Some(value) = scene.shell.world().var(name) {
+                    found.text(scene, call, &BString::from(value.as_encoded_bytes()), name);
+                }
+            }
+        }
+    }
+}
+
+impl Found {
+    fn setting(&mut self, scene: &Scene<'_, '_>, call: &Call, key: &BStr, value: Option<&BString>) {
+        let because = key.to_str_lossy();
+        let Some(value) = value else {
+            return self.unknown(scene, call, "a setting that names a program".into(), &because);
+        };
+        if is_boolean(value.as_bstr()) {
+            return;
+        }
+        if key == "credential.helper" || (key.starts_with(b"credential.") && key.ends_with(b".helper")) {
+            // Only `!…` and paths are programs of their own; a name stands for `git credential-NAME`.
+            match value.strip_prefix(b"!") {
+                Some(text) => self.text(scene, call, &text.into(), &because),
+                None if value.starts_with(b"/") => self.text(scene, call, value, &because),
+                None => {}
+            }
+            return;
+        }
+        self.text(scene, call, value, &because);
+    }
+
+    fn text(&mut self, scene: &Scene<'_, '_>, call: &Call, value: &BString, because: &str) {
+        if value.trim().is_empty() || is_harmless(value.as_bstr()) {
+            return;
+        }
+        let text = [value.as_slice(), b" \"$@\""].concat();
+        let rest = Value::Unknown(UnknownValue {
+            why: "what git gives the program".into(),
+            span: scene.command.span.clone(),
+            prefix: BString::default(),
+            suffix: BString::default(),
+            many: true,
+        });
+        let code = Code::Shell { text: Value::Known(text.into()), args: vec![Value::Known(value.clone()), rest] };
+        self.add(scene, call, code, because);
+    }
+
+    fn unknown(&mut self, scene: &Scene<'_, '_>, call: &Call, why: SafeText, because: &str) {
+        let text = Value::Unknown(UnknownValue {
+            why,
+            span: scene.command.span.clone(),
+            prefix: BString::default(),
+            suffix: BString::default(),
+            many: false,
+        });
+        self.add(scene, call, Code::Shell { text, args: Vec::new() }, because);
+    }
+
+    fn add(&mut self, scene: &Scene<'_, '_>, call: &Call, code: Code, because: &str) {
+        let dir = call.context.as_ref().map(top);
+        let because = SafeText::quoted(because.as_bytes(), 60);
+        self.nested.push(nested(scene, call, code, dir, Certainty::Maybe, because));
+    }
+}
+
+fn is_boolean(value: &BStr) -> bool {
+    let lower = value.to_ascii_lowercase();
+    matches!(lower.as_slice(), b"true" | b"false" | b"yes" | b"no" | b"on" | b"off" | b"1" | b"0" | b"")
+}
+
+/// A plain call of a program that only edits, shows, signs or connects.
+fn is_harmless(text: &BStr) -> bool {
+    const SPECIAL: &[u8] = b";&|<>()$`\\\n*?[#~!{";
+    if text.iter().any(|byte| SPECIAL.contains(byte)) {
+        return false;
+    }
+    let Some(first) = text.fields().next() else { return true };
+    let name = first.rsplit_str("/").next().unwrap_or(first);
+    if matches!(
+        name,
+        b"ssh" | b"plink" | b"tortoiseplink" | b"git-lfs" | b"git-crypt" | b"nbstripout" | b"git-credential-manager"
+    ) {
+        return !text.fields().any(|word| word == b"push" || word.contains_str("ProxyCommand"));
+    }
+    let with_options = text.fields().skip(1).any(|word| word.starts_with(b"-c") || word.starts_with(b"+"));
+    class(name.as_bstr()) == Class::Inert && !with_options
+}
+
+/// Hooks that exist, or that the line writes.
+fn of_hooks(scene: &Scene<'_, '_>, call: &Call, setting: Option<Option<PathBuf>>, found: &mut Found) {
+    let Some(context) = &call.context else { return };
+    let Some(place) = git_globals::find(context) else { return };
+    let top = top(context);
+    let folder = match setting {
+        None => place.common_dir().join("hooks"),
+        Some(Some(path)) => top.join(expand_home(&path, scene)),
+        Some(None) => return found.unknown(scene, call, "the hooks path is not known".into(), "core.hooksPath"),
+    };
+    let changing = if has_hooks(&call.verb) { HOOKS_OF_CHANGES } else { &[] };
+    for name in named_hooks(call)
+        .iter()
+        .map(String::as_str)
+        .chain(hooks(&call.verb).iter().copied())
+        .chain(changing.iter().copied())
+    {
+        let hook = folder.join(name);
+        if !is_there(&hook, scene) {
+            continue;
+        }
+        let rest = Value::Unknown(UnknownValue {
+            why: "what git gives the hook".into(),
+            span: scene.command.span.clone(),
+            prefix: BString::default(),
+            suffix: BString::default(),
+            many: true,
+        });
+        let words = vec![Value::Known(BString::from(hook.as_os_str().as_encoded_bytes())), rest];
+        let because = SafeText::quoted(format!("the hook {name}").as_bytes(), 60);
+        found.nested.push(nested(scene, call, Code::Argv(words), Some(top.clone()), Certainty::Always, because));
+    }
+}
+
+/// `git hook run NAME`.
+fn named_hooks(call: &Call) -> Vec<String> {
+    let words: Vec<_> = call.args.iter().filter_map(Value::known).collect();
+    match words.as_slice() {
+        [run, rest @ ..] if call.verb == "hook" && *run == "run" => rest
+            .iter()
+            .filter(|word| !word.starts_with(b"-"))
+            .take(1)
+            .map(|word| word.to_str_lossy().into_owned())
+            .collect(),
+        _ => Vec::new(),
+    }
+}
+
+fn is_there(hook: &Path, scene: &Scene<'_, '_>) -> bool {
+    match scene.shell.file(hook) {
+        FileSeen::AsOnDisk => is_executable(hook),
+        FileSeen::Written(_) | FileSeen::Changed(_) => true,
+    }
+}
+
+#[cfg(unix)]
+fn is_executable(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    path.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
+}
+
+#[cfg(not(unix))]
+fn is_executable(path: &Path) -> bool {
+    path.is_file()
+}
+
+/// `~/` in a path-valued setting is the home directory of the judged command.
+fn expand_home(path: &Path, scene: &Scene<'_, '_>) -> PathBuf {
+    match (path.strip_prefix("~"), scene.command.env.var("HOME")) {
+        (Ok(rest), super::simple::Seen::Known(home)) => Path::new(home).join(rest),
+        _ => path.to_owned(),
+    }
+}

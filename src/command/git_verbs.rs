@@ -1,0 +1,673 @@
+//! What each of git's verbs publishes, commits, or changes for what comes after it on the line.
+//!
+//! Promise: every verb of `facts` about publishing and committing has an arm here; one that is not
+//! told apart changes everything. A verb that ends before it does anything (`--dry-run` of a commit,
+//! `--abort`) is told from one that does only where git's own option reader would.
+
+use std::path::{Path, PathBuf};
+
+use bstr::{BStr, BString, ByteSlice};
+
+use super::git::{Call, nested, top};
+use super::git_globals::{self, Setting, normal_key};
+use super::git_table::{self, grammar};
+use super::meaning::{Changes, Meaning, Scene, arguments, inert};
+use super::options::{Arg, Options};
+use super::plan::{CommitVerb, GitContext, PushVia};
+use super::simple::{Certainty, Code, Effect, FileSeen, Redirection, Value, to_os_string};
+use super::{bypass, git_fold, git_setup};
+
+/// What a known verb means.
+pub(super) fn verb(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, call: &Call) -> Effect {
+    match call.verb.as_str() {
+        "push" => push(meaning, scene, call, PushVia::Push),
+        "send-pack" | "http-push" => push(meaning, scene, call, PushVia::SendPack),
+        "commit" => commit(meaning, scene, call),
+        "merge" | "pull" | "cherry-pick" | "revert" | "rebase" | "am" | "quiltimport" | "filter-branch" | "history" => {
+            commit_like(meaning, scene, call)
+        }
+        "commit-tree" | "fast-import" | "replay" | "citool" | "gui" | "archimport" | "cvsimport" | "absorb"
+        | "autofixup" | "revise" | "filter-repo" => commits(meaning, scene, call, Changes::Refs),
+        "notes" => notes(meaning, scene, call),
+        "stash" => stash(meaning, scene, call),
+        "tag" => tag(meaning, call, scene),
+        "subtree" => subtree(meaning, scene, call),
+        "submodule" => git_setup::submodule(meaning, scene, call),
+        "svn" | "p4" | "cvsexportcommit" => foreign(meaning, scene, call),
+        "bundle" | "archive" | "format-patch" | "fast-export" => local(meaning, scene, call),
+        "send-email" | "imap-send" => mail(meaning, scene, call),
+        "lfs" => lfs(meaning, scene, call),
+        "annex" | "flow" | "review" | "town" | "machete" | "spice" | "branchless" => {
+            super::vcs::extension(meaning, scene, call)
+        }
+        "fetch" | "fetch-pack" | "http-fetch" => fetch(meaning, scene, call),
+        "clone" => git_setup::clone(meaning, scene, call),
+        "daemon"
+        | "instaweb"
+        | "http-backend"
+        | "upload-pack"
+        | "upload-archive"
+        | "upload-archive--writer"
+        | "cvsserver"
+        | "pack-objects"
+        | "remote-ext"
+        | "remote-fd"
+        | "remote-ftp"
+        | "remote-ftps"
+        | "remote-http"
+        | "remote-https" => other_side(meaning, scene, call),
+        "add" | "stage" | "rm" | "mv" | "restore" | "reset" | "apply" | "update-index" | "checkout" | "switch"
+        | "read-tree" | "checkout-index" | "clean" | "sparse-checkout" => stages(meaning, scene, call),
+        "config" => git_setup::config(meaning, scene, call),
+        "remote" => git_setup::remote(meaning, scene, call),
+        "init" | "init-db" => git_setup::init(meaning, call),
+        "branch" => branch(meaning, scene, call),
+        "update-ref" | "symbolic-ref" | "reflog" | "replace" | "bisect" | "worktree" => refs(meaning, scene, call),
+        "for-each-repo" => for_each_repo(meaning, scene, call),
+        "hash-object"
+        | "mktag"
+        | "mktree"
+        | "unpack-objects"
+        | "index-pack"
+        | "merge-octopus"
+        | "merge-ours"
+        | "merge-recursive"
+        | "merge-recursive-ours"
+        | "merge-recursive-theirs"
+        | "merge-resolve"
+        | "merge-subtree"
+        | "shell"
+        | "gitk"
+        | "hook" => writes_objects(meaning, scene, call),
+        "difftool" => tool(scene, call),
+        "grep" => pager_of_grep(scene, call),
+        reads if git_table::READS.split_ascii_whitespace().any(|known| known == reads) => {
+            Effect { output: git_fold::output(meaning, scene, call), ..inert() }
+        }
+        _ => {
+            meaning.changes(Changes::Everything);
+            Effect { changes_files: true, ..inert() }
+        }
+    }
+}
+
+/// The words after the verb as option readers see them.
+pub(super) fn args(values: &[Value]) -> Vec<Arg> {
+    values
+        .iter()
+        .map(|value| match value {
+            Value::Known(text) => Arg::Known(text.clone()),
+            Value::Unknown(value) => Arg::Unknown { prefix: value.prefix.clone() },
+        })
+        .collect()
+}
+
+pub(super) fn options(call: &Call, verb: &str) -> Options {
+    grammar(verb).read(&args(&call.args), true)
+}
+
+/// The repository that a publishing verb works on; without one git stops. An unknown directory is
+/// not bounded.
+pub(super) fn publishing(meaning: &Meaning, scene: &mut Scene<'_, '_>, call: &Call) -> Option<GitContext> {
+    bypass::of_publish(scene, call);
+    let Some(context) = call.context.clone() else {
+        let why = match (&scene.command.dir, &call.globals.misplaced) {
+            (super::simple::Dir::Unknown(why), _) | (super::simple::Dir::Known(_), Some(why)) => why.clone(),
+            (super::simple::Dir::Known(_), None) => "the directory".into(),
+        };
+        scene.unknown(format!("git {} runs where nobody can say: {why}", call.verb));
+        return None;
+    };
+    if git_globals::find(&context).is_none() && !meaning.may_be_made(scene) {
+        return None;
+    }
+    Some(context)
+}
+
+fn push(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, call: &Call, via: PushVia) -> Effect {
+    if let Some(context) = publishing(meaning, scene, call) {
+        meaning.push(scene, context, arguments(&call.args), via);
+    }
+    inert()
+}
+
+fn commit(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, call: &Call) -> Effect {
+    let options = options(call, "commit");
+    let only_shows = ["dry-run", "short", "porcelain", "long", "null"].iter().any(|name| options.is_on(name));
+    if only_shows && !options.unknown {
+        return inert();
+    }
+    if let Some(context) = publishing(meaning, scene, call) {
+        meaning.commit(scene, context, CommitVerb::Commit, arguments(&call.args));
+    }
+    inert()
+}
+
+/// Verbs that make commits unless an option says otherwise.
+fn commit_like(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, call: &Call) -> Effect {
+    let options = options(call, &call.verb);
+    let mut effect = Effect { changes_files: true, ..inert() };
+    let ends = ["abort", "quit", "show-current-patch", "edit-todo"].iter().any(|name| options.is_on(name));
+    if ends && !options.unknown {
+        meaning.changes(Changes::RefsAndFiles);
+        return effect;
+    }
+    let dry = options.is_on("dry-run") && call.verb == "pull";
+    let makes_none = match call.verb.as_str() {
+        "merge" => options.is_on("ff-only") || options.is_on("squash") || options.is_off("commit"),
+        "pull" => options.is_on("ff-only") || dry,
+        "cherry-pick" | "revert" => options.is_off("commit") || no_commit(&options),
+        _ => false,
+    };
+    if (!makes_none || options.unknown)
+        && let Some(context) = publishing(meaning, scene, call)
+    {
+        meaning.commit(scene, context, CommitVerb::Other(call.verb.clone().into()), arguments(&call.args));
+    }
+    effect.run.extend(exec_of_rebase(scene, call, &options));
+    meaning.changes(after_commit_like(call, &options));
+    effect
+}
+
+/// `-n` and `--no-commit` are listed that way, so they read as `commit`, off.
+fn no_commit(options: &Options) -> bool {
+    options.given.iter().any(|given| given.name == "commit" && !given.on)
+}
+
+/// What is different for later commands. A rebase, a revert and a pull rewrite what the current
+/// branch holds now, or add what comes from elsewhere: what leaves from here stays the same.
+fn after_commit_like(call: &Call, options: &Options) -> Changes {
+    match call.verb.as_str() {
+        "pull" | "revert" | "am" => Changes::Files,
+        "rebase" if options.operands.len() < 2 && options.value("exec").is_none() => Changes::Files,
+        _ => Changes::RefsAndFiles,
+    }
+}
+
+fn exec_of_rebase(scene: &Scene<'_, '_>, call: &Call, options: &Options) -> Vec<super::simple::Nested> {
+    if call.verb != "rebase" && call.verb != "filter-branch" {
+        return Vec::new();
+    }
+    let mut code: Vec<Value> = options.values("exec").map(value_of).collect();
+    if call.verb == "filter-branch" {
+        let mut words = call.args.iter();
+        while let Some(word) = words.next() {
+            let is_filter = word.known().is_some_and(|word| word.ends_with(b"-filter") || word == "--setup");
+            if is_filter {
+                code.extend(words.next().cloned());
+            }
+        }
+    }
+    let dir = call.context.as_ref().map(top);
+    code.into_iter()
+        .map(|text| {
+            let code = Code::Shell { text, args: Vec::new() };
+            nested(scene, call, code, dir.clone(), Certainty::Always, format!("git {} runs it", call.verb).into())
+        })
+        .collect()
+}
+
+fn value_of(arg: &Arg) -> Value {
+    match arg {
+        Arg::Known(text) => Value::Known(text.clone()),
+        Arg::Unknown { prefix } => Value::Unknown(super::simple::UnknownValue {
+            why: "a command that is not known".into(),
+            span: 0..0,
+            prefix: prefix.clone(),
+            suffix: BString::default(),
+            many: false,
+        }),
+    }
+}
+
+/// Verbs that make commits or objects like them, whatever their options.
+pub(super) fn commits(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, call: &Call, changes: Changes) -> Effect {
+    if let Some(context) = publishing(meaning, scene, call) {
+        meaning.commit(scene, context, CommitVerb::Other(call.verb.clone().into()), arguments(&call.args));
+    }
+    meaning.changes(changes);
+    Effect { changes_files: true, ..inert() }
+}
+
+/// The first operand, which chooses among sub-commands.
+pub(super) fn sub_command(call: &Call) -> Option<&BStr> {
+    let first = call.args.iter().find(|value| !value.known().is_some_and(|word| word.starts_with(b"-")));
+    first.and_then(Value::known)
+}
+
+fn notes(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, call: &Call) -> Effect {
+    match notes_action(call) {
+        None | Some("list" | "show" | "get-ref") => inert(),
+        Some(_) => commits(meaning, scene, call, Changes::Refs),
+    }
+}
+
+fn notes_action(call: &Call) -> Option<&str> {
+    let mut words = call.args.iter();
+    while let Some(word) = words.next() {
+        match word.known().map(|word| word.to_str().unwrap_or("?")) {
+            Some("--ref") => drop(words.next()),
+            Some(option) if option.starts_with('-') => {}
+            Some(action) => return Some(action),
+            None => return Some("?"),
+        }
+    }
+    None
+}
+
+/// A stash stays here. What it takes away or brings back counts for a commit after it.
+fn stash(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, call: &Call) -> Effect {
+    match sub_command(call).map(|word| word.to_str().unwrap_or("?")) {
+        Some("list" | "show" | "create") => inert(),
+        Some("export") => {
+            // Turns the entries into ordinary commits under a ref.
+            commits(meaning, scene, call, Changes::Refs)
+        }
+        Some("branch") => {
+            meaning.changes(Changes::RefsAndFiles);
+            Effect { changes_files: true, ..inert() }
+        }
+        _ => {
+            if let Some(context) = &call.context {
+                meaning.stage(context, "stash", &call.args);
+            }
+            meaning.changes(Changes::Files);
+            Effect { changes_files: true, ..inert() }
+        }
+    }
+}
+
+/// A tag stays here too; the text of an annotated one leaves with a push after it on the line.
+fn tag(meaning: &mut Meaning, call: &Call, scene: &mut Scene<'_, '_>) -> Effect {
+    let options = options(call, "tag");
+    let lists = ["list", "n", "verify", "contains", "merged", "points-at"].iter().any(|name| options.is_on(name));
+    if (lists || options.operands.is_empty()) && !options.unknown {
+        return inert();
+    }
+    let files: Vec<PathBuf> =
+        options.values("file").filter_map(Arg::known).filter_map(|path| scene.path(path)).collect();
+    meaning.carried.extend(files);
+    meaning.carried.extend(scene.command.pasted.iter().cloned());
+    match options.operands.as_slice() {
+        [Arg::Known(name)] if !options.unknown && !options.is_on("delete") => {
+            meaning.made_ref("refs/tags/", name.as_bstr());
+        }
+        _ => meaning.changes(Changes::Refs),
+    }
+    inert()
+}
+
+fn subtree(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, call: &Call) -> Effect {
+    let is_push = call.args.iter().any(|value| value.known().is_none_or(|word| word == "push"));
+    if !is_push {
+        return commits(meaning, scene, call, Changes::RefsAndFiles);
+    }
+    if let Some(context) = publishing(meaning, scene, call) {
+        meaning.subtree_push(scene, context, &call.args);
+    }
+    inert()
+}
+
+/// `svn dcommit`, `p4 submit` and the like send commits to another system.
+fn foreign(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, call: &Call) -> Effect {
+    let sends = call.verb == "cvsexportcommit"
+        || call.args.iter().any(|value| {
+            value.known().is_none_or(|word| {
+                matches!(word.as_bytes(), b"dcommit" | b"submit" | b"set-tree" | b"commit-diff" | b"branch" | b"tag")
+            })
+        });
+    if sends && let Some(context) = publishing(meaning, scene, call) {
+        let verb = if call.verb == "svn" { "svn dcommit" } else { &call.verb };
+        meaning.revisions(scene, context, verb, &call.args, false);
+    }
+    meaning.changes(Changes::RefsAndFiles);
+    Effect { changes_files: true, ..inert() }
+}
+
+/// Verbs that write revisions to a file or to their output.
+fn local(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, call: &Call) -> Effect {
+    let sub = sub_command(call).map(|word| word.to_str_lossy().into_owned());
+    let is_read = match call.verb.as_str() {
+        "bundle" => !matches!(sub.as_deref(), Some("create") | None),
+        "archive" => args(&call.args).iter().any(|arg| match arg {
+            Arg::Known(word) => word.starts_with(b"--remote") || word == "--list" || word == "-l",
+            Arg::Unknown { .. } => false,
+        }),
+        _ => false,
+    };
+    if is_read {
+        return inert();
+    }
+    let Some(context) = publishing(meaning, scene, call) else { return inert() };
+    let to_file = match call.verb.as_str() {
+        "bundle" => {
+            !call.args.iter().any(|value| value.known().is_some_and(|word| word == "-" || word == "/dev/stdout"))
+        }
+        "fast-export" => scene.command.redirections.iter().any(is_output_to_file),
+        _ => true,
+    };
+    meaning.revisions(scene, context, &call.verb, &call.args, to_file);
+    Effect { changes_files: true, ..inert() }
+}
+
+fn is_output_to_file(redirection: &Redirection) -> bool {
+    redirection.kind.writes() && redirection.fd.is_none_or(|fd| fd == 1)
+}
+
+fn mail(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, call: &Call) -> Effect {
+    let words: Vec<_> = call.args.iter().filter_map(Value::known).collect();
+    let only_tests =
+        words.iter().any(|word| *word == "--dry-run" || *word == "--translate-aliases" || *word == "--dump-aliases");
+    if only_tests && call.args.iter().all(|value| value.known().is_some()) {
+        return inert();
+    }
+    if let Some(context) = publishing(meaning, scene, call) {
+        let files = words
+            .iter()
+            .filter(|word| !word.starts_with(b"-"))
+            .filter_map(|word| scene.path(word))
+            .filter(|path| path.is_file())
+            .collect::<Vec<_>>();
+        scene.pasted(&files);
+        meaning.revisions(scene, context, &call.verb, &call.args, false);
+    }
+    inert()
+}
+
+/// `git lfs push` sends what a push of the same refs would have uploaded.
+fn lfs(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, call: &Call) -> Effect {
+    let Some(sub) = call.args.first() else { return inert() };
+    let Some(sub) = sub.known() else {
+        let Some(context) = publishing(meaning, scene, call) else { return inert() };
+        meaning.widest(scene, context, "a command of git lfs that is not known");
+        return inert();
+    };
+    let rest = call.args.get(1..).unwrap_or_default();
+    match sub.as_bytes() {
+        b"push" => {
+            let Some(context) = publishing(meaning, scene, call) else { return inert() };
+            let by_id = rest.iter().any(|value| {
+                value.known().is_some_and(|word| word == "--object-id" || word == "-o" || word == "--stdin")
+            });
+            if by_id {
+                meaning.widest(scene, context, "git lfs push names objects one by one");
+            } else {
+                let words: Vec<Value> = rest
+                    .iter()
+                    .filter(|value| !value.known().is_some_and(|word| word.starts_with(b"-") && word != "--all"))
+                    .cloned()
+                    .collect();
+                meaning.push(scene, context, arguments(&words), PushVia::Push);
+            }
+            inert()
+        }
+        b"pre-push" => {
+            // In git's own pre-push hook the push itself is planned already.
+            if !scene.plan.publishes.iter().any(|publish| matches!(publish, super::plan::Publish::Push(_)))
+                && let Some(context) = publishing(meaning, scene, call)
+            {
+                meaning.widest(scene, context, "git lfs pre-push uploads what its input names");
+            }
+            inert()
+        }
+        b"migrate" => commits(meaning, scene, call, Changes::Refs),
+        b"install" | b"uninstall" | b"update" | b"track" | b"untrack" | b"pull" | b"fetch" | b"checkout" => {
+            Effect { changes_files: true, ..inert() }
+        }
+        _ => inert(),
+    }
+}
+
+/// `git -C OTHER fetch HERE`: bytes go from here to a repository that others may read.
+fn fetch(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, call: &Call) -> Effect {
+    let options = options(call, "fetch");
+    if let Some(source) = options.operands.first()
+        && let Some(context) = &call.context
+    {
+        git_setup::from_here(meaning, scene, context, source, is_elsewhere(scene, context));
+    }
+    let sets_refs = options.operands.iter().skip(1).any(|arg| match arg {
+        Arg::Known(word) => word.contains(&b':'),
+        Arg::Unknown { .. } => true,
+    });
+    if sets_refs || options.unknown {
+        meaning.changes(Changes::Refs);
+    }
+    Effect { output: None, ..inert() }
+}
+
+/// Whether a repository has no work tree: one that others fetch from.
+pub(super) fn is_elsewhere(scene: &Scene<'_, '_>, context: &GitContext) -> bool {
+    let Some(place) = git_globals::find(context) else { return false };
+    let own =
+        GitContext { dir: scene.shell.world().cwd.clone(), env: scene.shell.world().env.clone(), globals: Vec::new() };
+    let name = place.git_dir.file_name().map(|name| name.as_encoded_bytes().to_vec()).unwrap_or_default();
+    let is_own = git_globals::find(&own).is_some_and(|own| same(&own.git_dir, &place.git_dir));
+    name != b".git" && !is_own && !place.git_dir.join("commondir").is_file()
+}
+
+pub(super) fn same(one: &Path, other: &Path) -> bool {
+    match (one.canonicalize(), other.canonicalize()) {
+        (Ok(one), Ok(other)) => one == other,
+        _ => one == other,
+    }
+}
+
+/// The other side of a transport, run by hand: it gives whatever it is asked for.
+fn other_side(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, call: &Call) -> Effect {
+    let Some(mut context) = publishing(meaning, scene, call) else { return inert() };
+    if matches!(call.verb.as_str(), "upload-pack" | "upload-archive") {
+        let operand = call.args.iter().rev().filter_map(Value::known).find(|word| !word.starts_with(b"-"));
+        if let Some(path) = operand.and_then(|word| scene.path(word)) {
+            context = GitContext { dir: path, env: context.env, globals: Vec::new() };
+        }
+    }
+    meaning.push(scene, context, Vec::new(), PushVia::OtherSide);
+    inert()
+}
+
+/// Verbs that stage: the next commit takes what they leave.
+fn stages(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, call: &Call) -> Effect {
+    let changes_files = !matches!(call.verb.as_str(), "add" | "stage" | "update-index");
+    let effect = Effect { changes_files, ..inert() };
+    let Some(context) = &call.context else {
+        meaning.changes(Changes::RefsAndFiles);
+        return effect;
+    };
+    meaning.stage(context, &call.verb, &call.args);
+    if is_elsewhere(scene, context) && matches!(call.verb.as_str(), "add" | "stage" | "update-index") {
+        // Blobs go straight into a repository that others fetch from.
+        let context = context.clone();
+        meaning.commit(scene, context, CommitVerb::Other(call.verb.clone().into()), arguments(&call.args));
+        return effect;
+    }
+    match call.verb.as_str() {
+        "add" | "stage" | "rm" | "mv" | "restore" | "update-index" => {}
+        "checkout" if is_of_paths(call) => {}
+        "checkout" | "switch" => match branch_made_here(call) {
+            Some(name) => meaning.made_ref("refs/heads/", name),
+            None => meaning.changes(Changes::RefsAndFiles),
+        },
+        "reset" if is_of_paths(call) || operands(call).is_empty() => {}
+        "reset" => meaning.changes(Changes::RefsAndFiles),
+        _ => meaning.changes(Changes::Files),
+    }
+    effect
+}
+
+fn operands(call: &Call) -> Vec<&Value> {
+    call.args.iter().filter(|value| !value.known().is_some_and(|word| word.starts_with(b"-"))).collect()
+}
+
+/// Whether `--` shows that paths are meant.
+fn is_of_paths(call: &Call) -> bool {
+    call.args.iter().any(|value| value.known().is_some_and(|word| word == "--"))
+        && !call.args.iter().any(|value| value.known().is_some_and(|word| word == "-b" || word == "-B"))
+}
+
+/// `checkout -b NAME` and `switch -c NAME` without a start: a new name for what is checked out now.
+fn branch_made_here(call: &Call) -> Option<&BStr> {
+    let words: Vec<&BStr> = call.args.iter().map(Value::known).collect::<Option<_>>()?;
+    let makes =
+        |word: &&BStr| matches!(word.as_bytes(), b"-b" | b"-B" | b"-c" | b"-C" | b"--create" | b"--force-create");
+    let mut operands = words.iter().filter(|word| !word.starts_with(b"-"));
+    let name = operands.next()?;
+    (words.iter().any(makes) && operands.next().is_none()).then_some(*name)
+}
+
+fn branch(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, call: &Call) -> Effect {
+    let options = options(call, "branch");
+    let lists = ["list", "show-current", "all", "remotes", "contains", "merged", "points-at"]
+        .iter()
+        .any(|name| options.is_on(name) || options.is_off(name));
+    if (lists || options.operands.is_empty()) && !options.unknown {
+        return Effect { output: git_fold::output(meaning, scene, call), ..inert() };
+    }
+    let upstream = options.is_on("set-upstream-to") || options.is_on("unset-upstream");
+    match options.operands.as_slice() {
+        [Arg::Known(name)] if options.given.is_empty() => meaning.made_ref("refs/heads/", name.as_bstr()),
+        _ => meaning.changes(if upstream { Changes::Configuration } else { Changes::Refs }),
+    }
+    inert()
+}
+
+fn refs(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, call: &Call) -> Effect {
+    let sub = sub_command(call).map(|word| word.to_str_lossy().into_owned()).unwrap_or_default();
+    let reads = match call.verb.as_str() {
+        "symbolic-ref" => operands(call).len() < 2,
+        "reflog" => !matches!(sub.as_str(), "expire" | "delete" | "drop" | "write"),
+        "replace" => call.args.is_empty(),
+        "bisect" => matches!(sub.as_str(), "log" | "view" | "visualize" | "terms" | ""),
+        "worktree" => matches!(sub.as_str(), "list" | "prune" | "lock" | "unlock" | ""),
+        _ => false,
+    };
+    if reads && call.args.iter().all(|value| value.known().is_some()) {
+        return Effect { output: git_fold::output(meaning, scene, call), ..inert() };
+    }
+    let mut effect = Effect { changes_files: matches!(call.verb.as_str(), "bisect" | "worktree"), ..inert() };
+    if call.verb == "bisect" && sub == "run" {
+        let words = call.args.get(1..).unwrap_or_default().to_vec();
+        if !words.is_empty() {
+            let dir = call.context.as_ref().map(top);
+            effect.run.push(nested(scene, call, Code::Argv(words), dir, Certainty::Maybe, "git bisect run".into()));
+        }
+    }
+    meaning.changes(match call.verb.as_str() {
+        "worktree" => Changes::Everything,
+        "bisect" => Changes::RefsAndFiles,
+        _ => Changes::Refs,
+    });
+    effect
+}
+
+fn for_each_repo(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, call: &Call) -> Effect {
+    let Some(context) = &call.context else {
+        scene.unknown("git for-each-repo runs where nobody can say");
+        return inert();
+    };
+    let config = meaning.config(scene, context);
+    let mut words = call.args.iter().peekable();
+    let mut key = None;
+    while let Some(word) = words.peek().and_then(|value| value.known()) {
+        if let Some(attached) = word.strip_prefix(b"--config=") {
+            key = Some(normal_key(attached.as_bstr()));
+        } else if word == "--config" {
+            words.next();
+            key = words.peek().and_then(|value| value.known()).map(normal_key);
+        } else if !word.starts_with(b"-") || word == "--" {
+            break;
+        }
+        words.next();
+    }
+    let rest: Vec<Value> = words.filter(|value| !value.known().is_some_and(|word| word == "--")).cloned().collect();
+    let Some(key) = key else { return inert() };
+    let folders = config.iter().filter(|setting| setting.key == key);
+    let mut effect = inert();
+    for folder in folders {
+        let Some(folder) = &folder.value else {
+            scene.unknown("git for-each-repo runs in repositories that are not known");
+            continue;
+        };
+        let mut argv: Vec<Value> =
+            [b"git".as_slice(), b"-C", folder].iter().map(|word| Value::Known((*word).into())).collect();
+        argv.extend(rest.iter().cloned());
+        effect.run.push(nested(scene, call, Code::Argv(argv), None, Certainty::Always, "git for-each-repo".into()));
+    }
+    effect
+}
+
+/// Plumbing that writes objects: harmless here, a publish in a repository that others fetch from.
+fn writes_objects(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, call: &Call) -> Effect {
+    let writes = match call.verb.as_str() {
+        "hash-object" => call.args.iter().any(|value| value.known().is_none_or(|word| word == "-w")),
+        "hook" | "gitk" | "shell" => false,
+        _ => true,
+    };
+    if writes
+        && let Some(context) = &call.context
+        && is_elsewhere(scene, context)
+        && call.verb == "hash-object"
+    {
+        let files: Vec<PathBuf> = operands(call).iter().filter_map(|value| scene.path(value.known()?)).collect();
+        let request = super::plan::UploadRequest {
+            tool: "git hash-object".into(),
+            dir: context.dir.clone(),
+            files,
+            texts: Vec::new(),
+            package: None,
+            revisions: None,
+            local_only: false,
+        };
+        meaning.upload(scene, request);
+    }
+    inert()
+}
+
+fn tool(scene: &Scene<'_, '_>, call: &Call) -> Effect {
+    let options = options(call, "difftool");
+    let dir = call.context.as_ref().map(top);
+    let run = options
+        .values("extcmd")
+        .map(|text| {
+            let code = Code::Shell { text: value_of(text), args: Vec::new() };
+            nested(scene, call, code, dir.clone(), Certainty::Maybe, "git difftool --extcmd".into())
+        })
+        .collect();
+    Effect { run, ..inert() }
+}
+
+/// `git grep -O PROGRAM` opens what it finds.
+fn pager_of_grep(scene: &Scene<'_, '_>, call: &Call) -> Effect {
+    let run = call
+        .args
+        .iter()
+        .filter_map(Value::known)
+        .filter_map(|word| word.strip_prefix(b"-O").or_else(|| word.strip_prefix(b"--open-files-in-pager=")))
+        .filter(|program| !program.is_empty())
+        .map(|program| {
+            let code = Code::Shell { text: Value::Known(program.into()), args: Vec::new() };
+            nested(scene, call, code, None, Certainty::Maybe, "git grep -O".into())
+        })
+        .collect();
+    Effect { run, ..inert() }
+}
+
+/// A setting that the line makes for later commands.
+pub(super) fn remember(meaning: &mut Meaning, key: &BStr, value: Option<&BStr>) {
+    meaning.overlay.set(Setting { key: normal_key(key), value: value.map(|value| value.to_owned()) });
+    meaning.changes(Changes::Configuration);
+}
+
+/// A file of the line as it will be when the command runs, when its bytes are known.
+pub(super) fn file_text(scene: &Scene<'_, '_>, path: &Path) -> Option<Vec<u8>> {
+    match scene.shell.file(path) {
+        FileSeen::Written(bytes) => Some(bytes),
+        FileSeen::Changed(_) => None,
+        FileSeen::AsOnDisk => std::fs::read(path).ok(),
+    }
+}
+
+/// A known word as a path below a directory.
+pub(super) fn below(dir: &Path, word: &BStr) -> PathBuf {
+    dir.join(to_os_string(word))
+}

@@ -1,0 +1,103 @@
+//! Pushes of refs that the same line makes: `git checkout -b x && git push -u origin x`.
+//!
+//! Promise: a push that names such a ref is planned as a push of what the ref will stand for, so that
+//! it stays as exact as one of an old ref; where it cannot be told what the push takes, it is not
+//! rewritten.
+
+use std::ffi::{OsStr, OsString};
+
+use bstr::{BStr, BString, ByteSlice};
+
+use super::git_table::grammar;
+use super::git_verbs::args as words_of;
+use super::meaning::MadeRef;
+use super::options::{Arg, Grammar};
+use super::simple::{Value, to_os_string};
+
+/// The arguments of a push with every new ref in place of its name; a push of many refs is joined by
+/// one of the new ones. `None` when words are not known, or no remote is named: another branch may
+/// then go somewhere else.
+pub(super) fn named(args: &[Option<OsString>], made: &[MadeRef]) -> Option<Vec<Vec<Option<OsString>>>> {
+    let words: Vec<&OsStr> = args.iter().map(|word| word.as_deref()).collect::<Option<_>>()?;
+    let read = grammar("push").read(&known(&words), true);
+    let remote = read.operands.first().and_then(Arg::known)?.to_owned();
+    if read.is_on("mirror") || read.is_on("delete") {
+        return None;
+    }
+    let mut seen_remote = false;
+    let mut after_tag = false;
+    let mut line = Vec::new();
+    for word in &words {
+        let bytes = word.as_encoded_bytes().as_bstr();
+        let is_first = !seen_remote && bytes == remote.as_bstr();
+        seen_remote |= is_first;
+        let replaced = if is_first || bytes.starts_with(b"-") { None } else { refspec(bytes, made, after_tag) };
+        // `tag NAME` is two words for one refspec.
+        if after_tag && replaced.is_some() {
+            line.pop();
+        }
+        after_tag = !is_first && bytes == "tag";
+        line.push(Some(replaced.map_or_else(|| (*word).to_owned(), |refspec| to_os_string(&refspec))));
+    }
+    let mut forms = vec![line];
+    if ["all", "branches", "tags", "follow-tags"].iter().any(|name| read.is_on(name)) {
+        let mut more = vec![Some(to_os_string(&remote))];
+        more.extend(
+            made.iter().map(|made| Some(to_os_string([b"HEAD:", made.folder.as_bytes(), &made.name].concat()))),
+        );
+        forms.push(more);
+    }
+    Some(forms)
+}
+
+fn known(words: &[&OsStr]) -> Vec<Arg> {
+    words.iter().map(|word| Arg::Known(word.as_encoded_bytes().into())).collect()
+}
+
+/// A refspec whose source is new, with `HEAD` as its source.
+fn refspec(word: &BStr, made: &[MadeRef], is_tag: bool) -> Option<BString> {
+    let (force, rest) = match word.strip_prefix(b"+") {
+        Some(rest) => (b"+".as_slice(), rest),
+        None => (b"".as_slice(), word.as_bytes()),
+    };
+    let (source, target) = match rest.rfind_byte(b':') {
+        Some(at) => (rest.get(..at)?, rest.get(at + 1..)),
+        None => (rest, None),
+    };
+    let made = made.iter().find(|made| {
+        let full = [made.folder.as_bytes(), &made.name].concat();
+        let short = full.strip_prefix(b"refs/").unwrap_or(&full);
+        (source == made.name.as_slice() || source == full || source == short)
+            && (!is_tag || made.folder == "refs/tags/")
+    })?;
+    let target = match target {
+        Some(target) => target.to_vec(),
+        None => [made.folder.as_bytes(), &made.name].concat(),
+    };
+    Some([force, b"HEAD:", &target].concat().into())
+}
+
+/// `subtree push --prefix=DIR REMOTE [COMMIT:]REF` as a push of the whole commit to that ref.
+pub(super) fn of_subtree(words: &[Value]) -> Vec<Option<OsString>> {
+    const OPTIONS: Grammar = Grammar(
+        "q/quiet d/debug P/prefix= b/branch= /onto= /rejoin /ignore-joins /annotate= m/message= /squash S/gpg-sign?",
+    );
+    let read = OPTIONS.read(&words_of(words), true);
+    let mut operands = read.operands.iter().map(|arg| arg.known().map(BStr::to_owned));
+    let (_, remote, target) = (operands.next(), operands.next().flatten(), operands.next().flatten());
+    let refspec = target.map(|target| {
+        let bare = target.strip_prefix(b"+").unwrap_or(&target);
+        match bare.rfind_byte(b':') {
+            Some(at) => {
+                let (source, name) = (bare.get(..at).unwrap_or_default(), bare.get(at + 1..).unwrap_or_default());
+                to_os_string([source, b":", &full(name)].concat())
+            }
+            None => to_os_string([b"HEAD:".as_slice(), &full(bare)].concat()),
+        }
+    });
+    vec![remote.map(to_os_string), refspec]
+}
+
+fn full(name: &[u8]) -> Vec<u8> {
+    if name.starts_with(b"refs/") { name.to_vec() } else { [b"refs/heads/", name].concat() }
+}

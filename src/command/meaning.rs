@@ -1,0 +1,517 @@
+//! What simple commands mean, one after another: what they publish and what they leave behind.
+//!
+//! Promise: every command that the walk hands over adds to the plan all that it would publish, what
+//! it switches off and what it tampers with; and what it changes for later commands of the same line
+//! (refs, configuration, staged files, copies of programs) is remembered, so that a later publish is
+//! planned for the state that it would find. How the line is read is [`super::simple`]'s other side.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use bstr::{BStr, BString, ByteSlice};
+
+use super::git_config::{self, Config, Overlay};
+use super::git_globals::{self};
+use super::plan::{
+    Bypass, CommitRequest, CommitVerb, GitContext, Opaque, Plan, Publish, PushRequest, PushVia, RevisionRequest,
+    StagingStep, State, Unknown, UploadRequest, WidestRequest, WrittenFile,
+};
+use super::programs::{self, Class};
+use super::simple::{Dir, Effect, Exit, Nested, Program, ShellState, SimpleCommand, Value, Verbs, to_os_string};
+use super::{bypass, files, forge, git, made_refs, packages, tamper, vcs};
+use crate::text::SafeText;
+use crate::world::look_up;
+
+/// The meaning of commands, with what the line has changed so far.
+#[derive(Debug, Default)]
+pub struct Meaning {
+    /// Settings that the line has made.
+    pub(super) overlay: Overlay,
+    /// Whether refs, or configuration, are still as now for a push.
+    refs: Changed,
+    /// Whether index and files are still as now for a commit, apart from the steps.
+    files: Changed,
+    /// Staging commands so far, each with the repository it works on.
+    steps: Vec<(Option<PathBuf>, StagingStep)>,
+    /// Repositories that the line makes.
+    made: bool,
+    /// Copies of and links to programs that the line has made.
+    copies: BTreeMap<PathBuf, PathBuf>,
+    /// Files whose text is in objects that the line makes and a later push would send.
+    pub(super) carried: Vec<PathBuf>,
+    configs: Vec<(GitContext, Config)>,
+    /// Refs that the line makes for what is checked out now: a push may name them.
+    made_refs: Vec<MadeRef>,
+    /// Code that git has been seen to start, so that code which starts itself comes to an end.
+    started: BTreeSet<String>,
+}
+
+/// A ref that does not exist yet and will stand for what is checked out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct MadeRef {
+    /// `refs/heads/` or `refs/tags/`.
+    pub folder: &'static str,
+    /// The name below it.
+    pub name: BString,
+}
+
+/// How much of a state may have changed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Changed {
+    /// Nothing.
+    #[default]
+    Nothing,
+    /// Contents: refs, index, files.
+    Content,
+    /// Configuration, remotes, the repository itself.
+    Anything,
+}
+
+impl Changed {
+    fn state(self) -> State {
+        match self {
+            Self::Nothing => State::AsNow,
+            Self::Content => State::ContentChanged,
+            Self::Anything => State::Changed,
+        }
+    }
+}
+
+/// What a command changes for later ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Changes {
+    /// Branches, tags, the current branch.
+    Refs,
+    /// Index or work tree, in a way that no step describes.
+    Files,
+    /// Both.
+    RefsAndFiles,
+    /// Configuration or remotes.
+    Configuration,
+    /// A repository that was not there, or everything.
+    Everything,
+}
+
+/// One command and where its meaning goes.
+pub(super) struct Scene<'a, 'w> {
+    pub command: &'a SimpleCommand<'w>,
+    pub shell: &'a dyn ShellState,
+    pub plan: &'a mut Plan,
+}
+
+impl Scene<'_, '_> {
+    /// Its directory.
+    pub fn dir(&self) -> Option<&Path> {
+        self.command.dir.known()
+    }
+
+    /// A path of the line, made absolute; `None` when it is not known.
+    pub fn path(&self, value: &BStr) -> Option<PathBuf> {
+        let path = to_os_string(value);
+        if Path::new(&path).is_absolute() { Some(path.into()) } else { Some(self.dir()?.join(path)) }
+    }
+
+    /// Notes what cannot be known and is not bounded.
+    pub fn unknown(&mut self, what: impl Into<SafeText>) {
+        self.plan.unknown.push(Unknown { what: what.into(), span: self.command.span.clone() });
+    }
+
+    /// Notes what switches a control off.
+    pub fn bypass(&mut self, what: impl Into<SafeText>, instead: impl Into<SafeText>) {
+        let bypass = Bypass { what: what.into(), instead: instead.into() };
+        if !self.plan.bypass.iter().any(|known| known.what == bypass.what) {
+            self.plan.bypass.push(bypass);
+        }
+    }
+
+    /// Notes what tampers with a control.
+    pub fn tamper(&mut self, what: impl Into<SafeText>, instead: impl Into<SafeText>) {
+        let tamper = Bypass { what: what.into(), instead: instead.into() };
+        if !self.plan.tamper.iter().any(|known| known.what == tamper.what) {
+            self.plan.tamper.push(tamper);
+        }
+    }
+
+    /// Notes a program that cannot be read.
+    pub fn opaque(&mut self, program: impl Into<SafeText>) {
+        self.plan.opaque.push(Opaque {
+            program: program.into(),
+            dir: self.dir().unwrap_or(&self.shell.world().cwd).to_owned(),
+            env: self.command.env.known(),
+        });
+    }
+
+    /// Notes files whose text the publishing command pastes in.
+    pub fn pasted(&mut self, more: &[PathBuf]) {
+        for path in self.command.pasted.iter().chain(more) {
+            if !self.plan.pasted.contains(path) {
+                self.plan.pasted.push(path.clone());
+            }
+        }
+    }
+}
+
+/// What a command that does nothing of interest does.
+pub(super) fn inert() -> Effect {
+    Effect::default()
+}
+
+/// The words of the plan for words of the line.
+pub(super) fn arguments(values: &[Value]) -> Vec<Option<OsString>> {
+    values.iter().map(Value::to_argument).collect()
+}
+
+impl Meaning {
+    /// Nothing changed yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Remembers what a command changes for later ones.
+    pub(super) fn changes(&mut self, changes: Changes) {
+        let (refs, files) = match changes {
+            Changes::Refs => (Changed::Content, Changed::Nothing),
+            Changes::Files => (Changed::Nothing, Changed::Anything),
+            Changes::RefsAndFiles => (Changed::Content, Changed::Anything),
+            Changes::Configuration => (Changed::Anything, Changed::Nothing),
+            Changes::Everything => (Changed::Anything, Changed::Anything),
+        };
+        self.refs = self.refs.max(refs);
+        self.files = self.files.max(files);
+        self.made |= changes == Changes::Everything;
+        if refs == Changed::Anything {
+            self.configs.clear();
+        }
+    }
+
+    /// Whether a repository that is not there now may be there when the command runs.
+    pub(super) fn may_be_made(&self, scene: &Scene<'_, '_>) -> bool {
+        self.made || scene.shell.anything_may_have_changed()
+    }
+
+    /// The configuration as the command would see it.
+    pub(super) fn config(&mut self, scene: &Scene<'_, '_>, context: &GitContext) -> Config {
+        if let Some((_, config)) = self.configs.iter().find(|(known, _)| known == context) {
+            return config.clone();
+        }
+        let config = git_config::list(scene.shell.world(), context, &self.overlay);
+        self.configs.push((context.clone(), config.clone()));
+        config
+    }
+
+    /// Whether nothing on the line has changed refs or configuration so far.
+    pub(super) fn is_as_now(&self) -> bool {
+        self.refs == Changed::Nothing && self.made_refs.is_empty()
+    }
+
+    /// Whether code that git starts was not started before on this line.
+    pub(super) fn is_new(&mut self, nested: &Nested) -> bool {
+        self.started.insert(format!("{:?} {:?}", nested.code, nested.dir))
+    }
+
+    /// Remembers a new name for what is checked out.
+    pub(super) fn made_ref(&mut self, folder: &'static str, name: &BStr) {
+        self.made_refs.push(MadeRef { folder, name: name.to_owned() });
+    }
+
+    /// Adds a push.
+    pub(super) fn push(
+        &mut self,
+        scene: &mut Scene<'_, '_>,
+        git: GitContext,
+        args: Vec<Option<OsString>>,
+        via: PushVia,
+    ) {
+        let carried = std::mem::take(&mut self.carried);
+        scene.pasted(&carried);
+        let state = self.refs.state();
+        if via != PushVia::Push || self.made_refs.is_empty() || state == State::Changed {
+            scene.plan.publishes.push(Publish::Push(PushRequest { git, args, state, via }));
+            return;
+        }
+        // Names that the line makes are not there yet; what they will stand for is.
+        match made_refs::named(&args, &self.made_refs) {
+            Some(forms) => {
+                for args in forms {
+                    scene.plan.publishes.push(Publish::Push(PushRequest { git: git.clone(), args, state, via }));
+                }
+            }
+            None => {
+                let state = State::ContentChanged;
+                scene.plan.publishes.push(Publish::Push(PushRequest { git, args, state, via }));
+            }
+        }
+    }
+
+    /// `git subtree push`: new commits, whose trees and blobs are those of here.
+    pub(super) fn subtree_push(&mut self, scene: &mut Scene<'_, '_>, git: GitContext, words: &[Value]) {
+        let args = made_refs::of_subtree(words);
+        self.push(scene, git, args, PushVia::Push);
+    }
+
+    /// Adds a commit, with what the line stages before it.
+    pub(super) fn commit(
+        &mut self,
+        scene: &mut Scene<'_, '_>,
+        git: GitContext,
+        verb: CommitVerb,
+        args: Vec<Option<OsString>>,
+    ) {
+        scene.pasted(&[]);
+        let place = git_globals::find(&git).map(|place| place.git_dir);
+        let steps = self.steps.iter().filter(|(of, _)| *of == place).map(|(_, step)| step.clone()).collect();
+        let written =
+            scene.shell.written().into_iter().map(|(path, bytes)| WrittenFile { path, bytes }).collect::<Vec<_>>();
+        let opaque_before = scene.shell.anything_may_have_changed();
+        let state = if opaque_before { self.files.max(Changed::Content) } else { self.files }.state();
+        scene.plan.publishes.push(Publish::Commit(CommitRequest { git, verb, args, steps, written, state }));
+    }
+
+    /// Remembers a staging command for the next commit.
+    pub(super) fn stage(&mut self, git: &GitContext, verb: &str, args: &[Value]) {
+        let place = git_globals::find(git).map(|place| place.git_dir);
+        let step = StagingStep { git: git.clone(), verb: verb.into(), args: arguments(args) };
+        self.steps.push((place, step));
+    }
+
+    /// Adds everything unpublished in a repository.
+    pub(super) fn widest(&mut self, scene: &mut Scene<'_, '_>, git: GitContext, because: impl Into<SafeText>) {
+        let carried = std::mem::take(&mut self.carried);
+        scene.pasted(&carried);
+        let because = because.into();
+        scene.plan.publishes.push(Publish::Widest(WidestRequest { git, because }));
+    }
+
+    /// Adds revisions that leave another way than by a push.
+    pub(super) fn revisions(
+        &mut self,
+        scene: &mut Scene<'_, '_>,
+        git: GitContext,
+        verb: &str,
+        args: &[Value],
+        local_only: bool,
+    ) {
+        scene.pasted(&[]);
+        let revisions = RevisionRequest { git: git.clone(), verb: verb.into(), args: arguments(args) };
+        scene.plan.publishes.push(Publish::Upload(UploadRequest {
+            tool: SafeText::new(&format!("git {verb}")),
+            dir: git.dir,
+            files: Vec::new(),
+            texts: Vec::new(),
+            package: None,
+            revisions: Some(revisions),
+            local_only,
+        }));
+    }
+
+    /// Adds files and texts.
+    pub(super) fn upload(&mut self, scene: &mut Scene<'_, '_>, request: UploadRequest) {
+        scene.pasted(&[]);
+        scene.plan.publishes.push(Publish::Upload(request));
+    }
+
+    /// Remembers that `to` is a copy of, or a link to, the program `from`.
+    pub(super) fn copied(&mut self, from: PathBuf, to: PathBuf) {
+        let from = self.copies.get(&from).cloned().unwrap_or(from);
+        self.copies.insert(to, from);
+    }
+
+    /// Which of the programs that have a meaning here a command runs.
+    fn identity(&self, scene: &Scene<'_, '_>) -> Identity {
+        let Some(name) = scene.command.words.first().and_then(Value::known) else { return Identity::Unknown };
+        let base = base_name(name);
+        match &scene.command.program {
+            Program::ByName => Identity::Named(base.into()),
+            Program::Absent => Identity::Absent,
+            Program::Unknown => Identity::Unknown,
+            Program::File(path) => self.identity_of_file(scene, path, base),
+        }
+    }
+
+    fn identity_of_file(&self, scene: &Scene<'_, '_>, path: &Path, base: &BStr) -> Identity {
+        let original = self.copies.get(path).map_or(path, PathBuf::as_path);
+        let real = original.canonicalize().unwrap_or_else(|_| original.to_owned());
+        let is_git = scene.shell.world().git_program().is_some_and(|git| is_same_program(git, &real));
+        let name = real.file_name().map_or_else(BString::default, |name| name.as_encoded_bytes().into());
+        if is_git {
+            // git looks at the name it was called by only for `git-…`.
+            let dashed = base.starts_with(b"git-");
+            return Identity::Named(if dashed { base.into() } else { "git".into() });
+        }
+        if is_of_the_system(&real) {
+            let called = if programs::knows(base) { base.to_owned() } else { name };
+            return Identity::Named(called);
+        }
+        if name == "git" || name.starts_with(b"git-") || base == "git" {
+            return Identity::OtherGit(base.into());
+        }
+        Identity::File
+    }
+}
+
+enum Identity {
+    /// A program of this name, which is what the name says.
+    Named(BString),
+    /// A git that is not the one in use: it means what git means, and may do more.
+    OtherGit(BString),
+    /// Some other file.
+    File,
+    /// Nothing that could run.
+    Absent,
+    /// Nobody knows.
+    Unknown,
+}
+
+fn base_name(name: &BStr) -> &BStr {
+    name.rsplit_str("/").next().unwrap_or(name).as_bstr()
+}
+
+/// Whether two paths lead to the same program: one file, or one beside the other in git's own
+/// folders (`git-push` is git).
+fn is_same_program(git: &Path, other: &Path) -> bool {
+    let git = git.canonicalize().unwrap_or_else(|_| git.to_owned());
+    git == other || same_file(&git, other) || same_bytes(&git, other)
+}
+
+#[cfg(unix)]
+fn same_file(one: &Path, other: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    match (one.metadata(), other.metadata()) {
+        (Ok(one), Ok(other)) => one.dev() == other.dev() && one.ino() == other.ino(),
+        _ => false,
+    }
+}
+
+#[cfg(not(unix))]
+fn same_file(_one: &Path, _other: &Path) -> bool {
+    false
+}
+
+/// A copy of git is git under another name. Only files of the same size are read.
+fn same_bytes(one: &Path, other: &Path) -> bool {
+    let sizes = (one.metadata().map(|data| data.len()), other.metadata().map(|data| data.len()));
+    match sizes {
+        (Ok(one_size), Ok(other_size)) if one_size == other_size => {
+            matches!((std::fs::read(one), std::fs::read(other)), (Ok(one), Ok(other)) if one == other)
+        }
+        _ => false,
+    }
+}
+
+/// Whether a program lies where the system or its package manager puts programs, not a project.
+fn is_of_the_system(path: &Path) -> bool {
+    const FOLDERS: &[&str] = &[
+        "/bin",
+        "/sbin",
+        "/usr",
+        "/opt/homebrew",
+        "/opt/local",
+        "/nix/store",
+        "/run/current-system",
+        "/snap",
+        "/System",
+        "/Library/Developer",
+        "/Applications",
+        "/home/linuxbrew/.linuxbrew",
+        "/lib",
+        "/etc/alternatives",
+    ];
+    FOLDERS.iter().any(|folder| path.starts_with(folder))
+}
+
+impl Verbs for Meaning {
+    fn knows(&self, name: &BStr) -> bool {
+        programs::knows(name)
+    }
+
+    fn simple(&mut self, command: &SimpleCommand<'_>, shell: &dyn ShellState, plan: &mut Plan) -> Effect {
+        let mut scene = Scene { command, shell, plan };
+        match self.identity(&scene) {
+            Identity::Absent => Effect { exit: Exit::Failure, ..inert() },
+            Identity::Unknown => self.unknown_program(&mut scene),
+            Identity::File => self.opaque_program(&mut scene),
+            Identity::OtherGit(name) => {
+                let shown = SafeText::quoted(&name, 60);
+                scene.opaque(shown);
+                git::command(self, &mut scene, name.as_bstr())
+            }
+            Identity::Named(name) => self.named(&mut scene, name.as_bstr()),
+        }
+    }
+
+    fn write(&mut self, path: &Value, dir: &Dir, bytes: Option<&[u8]>, shell: &dyn ShellState, plan: &mut Plan) {
+        tamper::of_write(self, path, dir, bytes, shell, plan);
+    }
+}
+
+impl Meaning {
+    fn named(&mut self, scene: &mut Scene<'_, '_>, name: &BStr) -> Effect {
+        let args = scene.command.words.get(1..).unwrap_or_default();
+        match programs::class(name) {
+            Class::Git => {
+                self.note_other_git(scene, name);
+                git::command(self, scene, name)
+            }
+            Class::Forge => forge::command(self, scene, name, args),
+            Class::Package => packages::command(self, scene, name, args),
+            Class::Vcs => vcs::command(self, scene, name, args),
+            Class::Tyran => tamper::tyran(scene, args),
+            Class::Files => files::command(self, scene, name, args),
+            Class::Inert => inert(),
+            Class::Writes => Effect { changes_files: true, ..inert() },
+            Class::Other => self.opaque_program(scene),
+        }
+    }
+
+    /// The git along the command's own PATH must be the one that was recorded.
+    fn note_other_git(&self, scene: &mut Scene<'_, '_>, name: &BStr) {
+        if name != "git" || scene.command.program != Program::ByName {
+            return;
+        }
+        let world = scene.shell.world();
+        let found = look_up(name.to_os_str_lossy().as_ref(), world.var("PATH"), &world.cwd);
+        if let (Some(found), Some(recorded)) = (found, world.git_program())
+            && found != recorded
+            && !is_same_program(recorded, &found.canonicalize().unwrap_or(found.clone()))
+            && !is_of_the_system(&found)
+        {
+            scene.opaque(SafeText::quoted(found.as_os_str().as_encoded_bytes(), 120));
+        }
+    }
+
+    fn opaque_program(&mut self, scene: &mut Scene<'_, '_>) -> Effect {
+        bypass::of_opaque(scene);
+        let name = scene
+            .command
+            .words
+            .first()
+            .and_then(Value::known)
+            .map_or_else(|| SafeText::from("a program"), |name| SafeText::quoted(name, 60));
+        scene.opaque(name);
+        Effect { changes_files: true, ..inert() }
+    }
+
+    /// A command whose name is not known. Words that follow may be those of git, so everything of the
+    /// repository here is taken; a repository elsewhere is what the net answers for.
+    fn unknown_program(&mut self, scene: &mut Scene<'_, '_>) -> Effect {
+        bypass::of_opaque(scene);
+        let why = match scene.command.words.first() {
+            Some(Value::Unknown(value)) => value.why.clone(),
+            Some(Value::Known(name)) => SafeText::quoted(name, 60),
+            None => "a program".into(),
+        };
+        match &scene.command.dir {
+            Dir::Known(dir) => {
+                let git = GitContext { dir: dir.clone(), env: scene.command.env.known(), globals: Vec::new() };
+                if git_globals::find(&git).is_some() || self.may_be_made(scene) {
+                    self.widest(scene, git, format!("the program is not known: {why}"));
+                }
+                scene.opaque(why);
+            }
+            Dir::Unknown(_) => scene.unknown(why),
+        }
+        self.changes(Changes::Everything);
+        Effect { changes_files: true, ..inert() }
+    }
+}

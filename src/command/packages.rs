@@ -1,0 +1,211 @@
+//! Package managers and registry clients: `npm publish`, `cargo publish`, `twine upload`, `docker push` …
+//!
+//! Promise: a sub-command that sends a package is a publish, with the client and its arguments as
+//! written; what it would pack is [`crate::payload`]'s. Release tools, which commit, tag and push on
+//! their own, take everything unpublished. Building, installing and testing publish nothing by
+//! themselves.
+
+use std::path::Path;
+
+use bstr::{BStr, ByteSlice};
+
+use super::forge::{named_files, widest_here};
+use super::meaning::{Changes, Meaning, Scene, arguments, inert};
+use super::plan::{CommitVerb, GitContext, PackageRequest, UploadRequest};
+use super::programs::{Class, class};
+use super::simple::{Certainty, Code, Effect, Nested, Value};
+use crate::text::SafeText;
+
+/// What a sub-command does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Does {
+    /// Nothing of interest.
+    Nothing,
+    /// Sends a package.
+    Packs,
+    /// Commits, tags, pushes and publishes by itself.
+    Releases,
+    /// Commits and tags.
+    Commits,
+    /// Runs another program, whose words begin at this place.
+    Runs(usize),
+    /// Nobody knows.
+    Anything,
+}
+
+/// A package manager or registry client.
+pub(super) fn command(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, name: &BStr, args: &[Value]) -> Effect {
+    let does = does(name, args);
+    match does {
+        Does::Nothing => Effect { changes_files: true, ..inert() },
+        Does::Packs => {
+            pack(meaning, scene, name, args);
+            inert()
+        }
+        Does::Releases => {
+            super::bypass::of_environment(scene);
+            pack(meaning, scene, name, args);
+            widest_here(meaning, scene, "a release tool commits, tags and pushes by itself");
+            super::forge::changes_anything(meaning)
+        }
+        Does::Commits => {
+            commit(meaning, scene, name, args);
+            meaning.changes(Changes::Refs);
+            Effect { changes_files: true, ..inert() }
+        }
+        Does::Runs(at) => run(scene, args.get(at..).unwrap_or_default()),
+        Does::Anything => {
+            super::bypass::of_opaque(scene);
+            scene.opaque(SafeText::quoted(name, 40));
+            Effect { changes_files: true, ..inert() }
+        }
+    }
+}
+
+/// The words that are no options, with their places; `None` for one that is not known.
+fn words(args: &[Value]) -> Vec<(usize, Option<String>)> {
+    args.iter()
+        .enumerate()
+        .filter(|(_, value)| !value.known().is_some_and(|word| word.starts_with(b"-")))
+        .map(|(at, value)| (at, value.known().map(|word| word.to_str_lossy().into_owned())))
+        .collect()
+}
+
+fn has(args: &[Value], option: &str) -> bool {
+    args.iter().any(|value| value.known().is_some_and(|word| word == option))
+}
+
+fn does(name: &BStr, args: &[Value]) -> Does {
+    let name = name.to_str().unwrap_or_default();
+    let words = words(args);
+    let verb = |place: usize| words.get(place).map(|(_, word)| word.as_deref().unwrap_or("?")).unwrap_or("");
+    let first_at = words.first().map_or(0, |(at, _)| *at);
+    if has(args, "--dry-run") && args.iter().all(|value| value.known().is_some()) {
+        return Does::Nothing;
+    }
+    match (name, verb(0), verb(1)) {
+        ("npx" | "bunx" | "pnpx", "", _) => Does::Nothing,
+        ("npx" | "bunx" | "pnpx", _, _) => Does::Runs(first_at),
+        ("npm" | "pnpm" | "bun", "exec" | "x" | "dlx", _) => Does::Runs(words.get(1).map_or(args.len(), |(at, _)| *at)),
+        ("yarn", "dlx" | "exec", _) => Does::Runs(words.get(1).map_or(args.len(), |(at, _)| *at)),
+        ("npm" | "pnpm" | "yarn" | "bun", "publish" | "stage", _) | ("yarn", "npm", "publish") => Does::Packs,
+        ("npm" | "pnpm" | "yarn", "version", _) => {
+            if words.len() > 1 {
+                Does::Commits
+            } else {
+                Does::Nothing
+            }
+        }
+        ("npm" | "pnpm" | "yarn" | "bun", "?", _) => Does::Anything,
+        ("npm" | "pnpm" | "yarn" | "bun", _, _) => Does::Nothing,
+        ("cargo", "publish", _) => Does::Packs,
+        ("cargo", "release" | "smart-release" | "workspaces" | "ws" | "release-plz", _) => Does::Releases,
+        ("cargo", "?", _) => Does::Anything,
+        ("cargo", _, _) => Does::Nothing,
+        ("twine", "upload", _) | ("uv" | "poetry" | "pdm" | "hatch" | "flit" | "maturin", "publish" | "upload", _) => {
+            Does::Packs
+        }
+        ("uv", "run", _) | ("poetry" | "pdm", "run", _) => Does::Runs(words.get(1).map_or(args.len(), |(at, _)| *at)),
+        ("uv", "tool", "run") => Does::Runs(words.get(2).map_or(args.len(), |(at, _)| *at)),
+        ("gem", "push", _) | ("docker" | "podman" | "buildah" | "nerdctl" | "helm" | "oras" | "crane", "push", _) => {
+            Does::Packs
+        }
+        ("docker" | "podman" | "nerdctl", "image" | "manifest" | "compose", "push") => Does::Packs,
+        ("docker" | "podman", "build" | "buildx" | "bake", _) if has(args, "--push") => Does::Packs,
+        ("docker" | "podman" | "nerdctl", "?", _) => Does::Anything,
+        ("skopeo" | "crane" | "oras", "copy" | "sync" | "cp" | "append" | "mutate", _) => Does::Packs,
+        ("vsce" | "ovsx", "publish", _) | ("deno" | "jsr", "publish", _) | ("dart" | "flutter", "pub", "publish") => {
+            Does::Packs
+        }
+        ("mvn", _, _)
+            if words.iter().any(|(_, word)| {
+                word.as_deref().is_none_or(|word| word.contains("deploy") || word.contains("release:"))
+            }) =>
+        {
+            Does::Packs
+        }
+        ("gradle", _, _)
+            if words
+                .iter()
+                .any(|(_, word)| word.as_deref().is_none_or(|word| word.to_ascii_lowercase().contains("publish"))) =>
+        {
+            Does::Packs
+        }
+        ("dotnet", "nuget", "push")
+        | ("nuget", "push", _)
+        | ("mix", "hex.publish", _)
+        | ("rebar3", "hex", "publish") => Does::Packs,
+        ("cabal" | "stack" | "conan" | "luarocks", "upload", _) | ("clojars" | "lein", "deploy", _) => Does::Packs,
+        ("sbt", word, _) if word.contains("publish") => Does::Packs,
+        ("goreleaser", "release" | "publish", _) => {
+            if has(args, "--snapshot") {
+                Does::Nothing
+            } else {
+                Does::Releases
+            }
+        }
+        ("np" | "semantic-release" | "release-it", _, _) => Does::Releases,
+        ("lerna", "publish" | "version", _) | ("nx", "release", _) => Does::Releases,
+        ("changeset", "publish" | "tag", _) => Does::Releases,
+        ("changeset", "version" | "add", _) if has(args, "--commit") => Does::Commits,
+        _ => Does::Nothing,
+    }
+}
+
+fn pack(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, name: &BStr, args: &[Value]) {
+    super::bypass::of_environment(scene);
+    let Some(dir) = scene.dir().map(Path::to_owned) else {
+        scene.unknown("a package is published from where nobody can say");
+        return;
+    };
+    let files = args.iter().filter_map(Value::known).flat_map(|word| named_files(scene, word)).collect();
+    let texts = args.iter().filter_map(Value::known).map(|word| word.to_owned()).collect();
+    let package = PackageRequest { client: name.to_str_lossy().into_owned(), args: arguments(args) };
+    let tool = SafeText::quoted(name, 40);
+    let request = UploadRequest { tool, dir, files, texts, package: Some(package), revisions: None, local_only: false };
+    meaning.upload(scene, request);
+}
+
+fn commit(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, name: &BStr, args: &[Value]) {
+    let Some(dir) = scene.dir().map(Path::to_owned) else {
+        scene.unknown("a version is committed where nobody can say");
+        return;
+    };
+    let git = GitContext { dir, env: scene.command.env.known(), globals: Vec::new() };
+    if super::git_globals::find(&git).is_some() {
+        super::bypass::of_environment(scene);
+        let verb = CommitVerb::Other(format!("{name} version").into());
+        meaning.commit(scene, git, verb, arguments(args));
+    }
+}
+
+/// `npx TOOL ARGS`: a tool of our tables means what it means by itself, another is opaque.
+fn run(scene: &mut Scene<'_, '_>, words: &[Value]) -> Effect {
+    let Some(first) = words.first() else { return inert() };
+    let tool = first.known().map(|word| {
+        let bare = word.strip_prefix(b"@").map_or(word.as_bytes(), |_| word.rsplit_str("/").next().unwrap_or(word));
+        let bare = bare.split_str("@").next().unwrap_or(bare);
+        bare.as_bstr().to_owned()
+    });
+    match tool.as_ref().map(|tool| (tool, class(tool.as_bstr()))) {
+        Some((_, Class::Inert | Class::Writes | Class::Files)) => Effect { changes_files: true, ..inert() },
+        Some((tool, Class::Git | Class::Forge | Class::Package | Class::Vcs | Class::Tyran)) => {
+            let mut line = vec![Value::Known(tool.clone())];
+            line.extend(words.get(1..).unwrap_or_default().iter().cloned());
+            let nested = Nested {
+                code: Code::Argv(line),
+                dir: None,
+                env: Vec::new(),
+                certainty: Certainty::Always,
+                because: "a runner of packages".into(),
+            };
+            Effect { run: vec![nested], ..inert() }
+        }
+        Some((_, Class::Other)) | None => {
+            super::bypass::of_opaque(scene);
+            let shown = tool.map_or_else(|| "a package that is not known".into(), |tool| SafeText::quoted(&tool, 60));
+            scene.opaque(shown);
+            Effect { changes_files: true, ..inert() }
+        }
+    }
+}

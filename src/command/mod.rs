@@ -20,7 +20,6 @@ pub mod lex;
 mod made_refs;
 pub mod meaning;
 pub mod options;
-pub mod options;
 mod packages;
 pub mod parse;
 pub mod plan;

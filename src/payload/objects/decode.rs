@@ -13,7 +13,7 @@ use super::delta::{self, Broken};
 use super::pack::{Pack, Packed};
 
 /// Bytes of bases that are kept.
-const CACHE_BYTES: usize = 48 << 20;
+const CACHE_BYTES: usize = 32 << 20;
 
 /// How long a chain of deltas may be. git makes 4095 at most; this ends a circle.
 const CHAIN_LIMIT: usize = 1 << 14;

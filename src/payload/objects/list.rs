@@ -66,37 +66,33 @@ impl ObjectStore {
     }
 
     fn manifest(&self, walk: Walk<'_>) -> Result<Vec<Item>, Fault> {
-        let Walk { table, paths, .. } = walk;
-        let nodes = table.into_nodes();
-        let mut rows = Vec::new();
+        let (nodes, paths) = walk.finish();
+        let mut rows = Vec::with_capacity(nodes.iter().filter(|node| node.listed && !node.excluded).count());
         for (number, node) in (0_u32..).zip(&nodes) {
             if node.listed && !node.excluded {
                 let place = self.locate(&node.id)?.ok_or_else(|| self.missing(&node.id))?;
-                rows.push(Row { place, order: (0, 0), size: 0, node: number });
+                rows.push(Row { place, chain: 0, depth: 0, size: 0, node: number, kind: node.kind });
             }
         }
         // Bases stand before what is made from them: then each chain is followed one step only.
         rows.sort_unstable_by_key(|row| row.place);
-        let mut kinds = Vec::with_capacity(rows.len());
-        self.read_headers(&nodes, &mut rows, &mut kinds)?;
-        let mut by_chain: Vec<usize> = (0..rows.len()).collect();
-        by_chain.sort_unstable_by_key(|row| rows[*row].key());
-        let item = |row: usize| {
-            let Row { size, node, .. } = rows[row];
-            let node = &nodes[node as usize];
+        self.read_headers(&nodes, &mut rows)?;
+        rows.sort_unstable_by_key(Row::key);
+        let item = |row: Row| {
+            let node = &nodes[row.node as usize];
             let commit = table::at(&nodes, node.commit).map(|commit| commit.id);
-            Item { kind: item_kind(kinds[row]), oid: Some(node.id), size, path: paths.whole(node.path), commit }
+            Item { kind: item_kind(row.kind), oid: Some(node.id), size: row.size, path: paths.whole(node.path), commit }
         };
-        Ok(by_chain.into_iter().map(item).collect())
+        Ok(rows.into_iter().map(item).collect())
     }
 
-    fn read_headers(&self, nodes: &[Node], rows: &mut [Row], kinds: &mut Vec<Kind>) -> Result<(), Fault> {
+    fn read_headers(&self, nodes: &[Node], rows: &mut [Row]) -> Result<(), Fault> {
         let mut decoder = Decoder::new();
         let (mut chains, mut of_pack) = (Chains::default(), None);
         for row in rows {
             let id = &nodes[row.node as usize].id;
-            let (kind, size) = match row.place {
-                Place::Loose(number) => self.loose_header(id, number)?,
+            match row.place {
+                Place::Loose(number) => (row.kind, row.size) = self.loose_header(id, number)?,
                 Place::Packed(packed) => {
                     if of_pack.replace(packed.pack) != Some(packed.pack) {
                         chains = Chains::default();
@@ -105,12 +101,10 @@ impl ObjectStore {
                     let (link, size) = chains
                         .resolve(pack, packed.offset, &mut decoder.inflate)
                         .map_err(|broken| self.broken(id, row.place, &broken))?;
-                    row.order = (link.root, link.depth);
-                    (link.kind, size)
+                    (row.kind, row.size) = (link.kind, size);
+                    (row.chain, row.depth) = (link.root, link.depth);
                 }
-            };
-            row.size = size;
-            kinds.push(kind);
+            }
         }
         Ok(())
     }
@@ -189,18 +183,21 @@ impl CrossCheck {
 /// An object that is to be listed.
 struct Row {
     place: Place,
-    /// The offset of the first object of its chain of deltas, and how far it stands from that.
-    order: (u64, u32),
+    /// The offset of the first object of its chain of deltas.
+    chain: u64,
     size: u64,
+    /// How far it stands from that.
+    depth: u32,
     node: u32,
+    kind: Kind,
 }
 
 impl Row {
     /// Loose ones last; packed ones by pack, chain, depth and offset.
-    fn key(&self) -> (bool, u64, u64, u32, u64) {
+    fn key(&self) -> (bool, u32, u64, u32, u64) {
         match self.place {
-            Place::Packed(Packed { pack, offset }) => (false, u64::from(pack), self.order.0, self.order.1, offset),
-            Place::Loose(number) => (true, number as u64, 0, 0, u64::from(self.node)),
+            Place::Packed(Packed { pack, offset }) => (false, pack, self.chain, self.depth, offset),
+            Place::Loose(number) => (true, number, 0, 0, u64::from(self.node)),
         }
     }
 }

@@ -102,48 +102,92 @@ pub(super) struct Entry<'a> {
 
 /// Goes through a tree's entries; an error ends it.
 pub(super) struct Entries<'a> {
-    rest: &'a [u8],
+    bytes: &'a [u8],
+    at: usize,
     id_len: usize,
+    /// Another tree, whose entries are passed over where this one has the same.
+    known: &'a [u8],
+    known_at: usize,
 }
 
-/// Opens a tree.
-pub(super) fn tree(bytes: &[u8], format: Format) -> Entries<'_> {
-    Entries { rest: bytes, id_len: format.len() }
+/// Opens a tree. Entries which `known`, a tree that has been gone through, holds byte for byte may be
+/// left out: most of a tree is as it was in the commit before.
+pub(super) fn tree<'a>(bytes: &'a [u8], known: &'a [u8], format: Format) -> Entries<'a> {
+    Entries { bytes, at: 0, id_len: format.len(), known, known_at: 0 }
 }
 
 impl<'a> Iterator for Entries<'a> {
     type Item = Result<Entry<'a>, &'static str>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        if self.rest.is_empty() {
-            return None;
+        while self.at < self.bytes.len() {
+            let start = self.at;
+            let Some(end) = entry_end(self.bytes, start, self.id_len) else {
+                self.at = self.bytes.len();
+                return Some(Err("the tree is cut short"));
+            };
+            self.at = end;
+            let raw = self.bytes.get(start..end).unwrap_or_default();
+            if self.is_known(raw) {
+                continue;
+            }
+            let entry = entry(raw, self.id_len);
+            match &entry {
+                Ok(entry) => self.known_at = catch_up(self.known, self.known_at, entry.name, self.id_len),
+                Err(_) => self.at = self.bytes.len(),
+            }
+            return Some(entry);
         }
-        let entry = self.entry();
-        if entry.is_err() {
-            self.rest = &[];
-        }
-        Some(entry)
+        None
     }
 }
 
-impl<'a> Entries<'a> {
-    fn entry(&mut self) -> Result<Entry<'a>, &'static str> {
-        // git looks at the byte before the last id first, so that a tree cut short dies at once.
-        let last_nul = self.rest.len().checked_sub(self.id_len + 1).filter(|place| *place >= 2);
-        if last_nul.and_then(|place| self.rest.get(place)) != Some(&0) {
-            return Err("the tree is cut short");
+impl Entries<'_> {
+    fn is_known(&mut self, raw: &[u8]) -> bool {
+        let end = self.known_at + raw.len();
+        let same = self.known.get(self.known_at..end) == Some(raw);
+        if same {
+            self.known_at = end;
         }
-        let (mode, rest) = mode(self.rest).ok_or("an entry's mode cannot be read")?;
-        let end = memchr::memchr(0, rest).ok_or("an entry's name does not end")?;
-        let (name, rest) = rest.split_at(end);
-        if name.is_empty() {
-            return Err("an entry has no name");
-        }
-        let (id, rest) =
-            rest.get(1..).and_then(|rest| rest.split_at_checked(self.id_len)).ok_or("an entry's id is cut short")?;
-        self.rest = rest;
-        Ok(Entry { kind: kind_of(mode), name, id })
+        same
     }
+}
+
+/// Where the entry ends that starts at `start`. git dies when the byte before the last id is not zero,
+/// which here shows as an entry whose id goes past the end.
+fn entry_end(bytes: &[u8], start: usize, id_len: usize) -> Option<usize> {
+    let nul = memchr::memchr(0, bytes.get(start..)?)?;
+    let end = start + nul + 1 + id_len;
+    (end <= bytes.len()).then_some(end)
+}
+
+/// Where to go on in the known tree after an entry called `name` that it does not hold as it is:
+/// behind its own entry of this name, or before the first that sorts later.
+fn catch_up(known: &[u8], mut at: usize, name: &[u8], id_len: usize) -> usize {
+    while let Some(end) = entry_end(known, at, id_len) {
+        let Ok(entry) = entry(known.get(at..end).unwrap_or_default(), id_len) else { break };
+        if entry.name == name {
+            return end;
+        }
+        if entry.name > name {
+            break;
+        }
+        at = end;
+    }
+    at
+}
+
+fn entry(raw: &[u8], id_len: usize) -> Result<Entry<'_>, &'static str> {
+    let (mode, rest) = mode(raw).ok_or("an entry's mode cannot be read")?;
+    let (name, id) = rest
+        .len()
+        .checked_sub(id_len + 1)
+        .and_then(|name_len| Some((rest.get(..name_len)?, rest.get(name_len + 1..)?)))
+        .ok_or("an entry's mode cannot be read")?;
+    if name.is_empty() {
+        return Err("an entry has no name");
+    }
+    Ok(Entry { kind: kind_of(mode), name, id })
 }
 
 /// Octal digits up to a blank; of more than 16 bits the low ones count, as in git.

@@ -11,6 +11,11 @@ pub(super) struct PathId(u32);
 impl PathId {
     /// The top of a tree.
     pub(super) const TOP: Self = Self(0);
+
+    /// Its place among all paths.
+    pub(super) fn place(self) -> usize {
+        self.0 as usize
+    }
 }
 
 type Children = HashMap<Box<[u8]>, PathId, foldhash::fast::RandomState>;

@@ -38,7 +38,7 @@ pub struct ObjectStore {
 pub(super) enum Place {
     Packed(Packed),
     /// Loose, in the object directory of this number.
-    Loose(usize),
+    Loose(u32),
 }
 
 /// The most bytes of a commit, tag or tree that the walk reads.
@@ -189,7 +189,8 @@ impl ObjectStore {
             multi.places(id, &mut add)?;
         }
         if copies.is_empty() {
-            copies.extend(self.places.objects.iter().position(|objects| loose::exists(objects, id)).map(Place::Loose));
+            let dirs = (0_u32..).zip(&self.places.objects);
+            copies.extend(dirs.filter(|(_, objects)| loose::exists(objects, id)).map(|(n, _)| Place::Loose(n)).take(1));
         }
         if copies.is_empty() {
             let first = u32::try_from(self.packs.len()).unwrap_or(u32::MAX);
@@ -225,13 +226,13 @@ impl ObjectStore {
     }
 
     /// Kind and size of a loose object, from its header.
-    pub(super) fn loose_header(&self, id: &ObjectId, number: usize) -> Result<(Kind, u64), Fault> {
+    pub(super) fn loose_header(&self, id: &ObjectId, number: u32) -> Result<(Kind, u64), Fault> {
         let header = loose::header(self.objects_dir(number)?, id)?.ok_or_else(|| self.missing(id))?;
         header.map_err(|broken| self.broken(id, Place::Loose(number), &broken))
     }
 
-    pub(super) fn objects_dir(&self, number: usize) -> Result<&Path, Fault> {
-        let dir = self.places.objects.get(number).map(PathBuf::as_path);
+    pub(super) fn objects_dir(&self, number: u32) -> Result<&Path, Fault> {
+        let dir = self.places.objects.get(number as usize).map(PathBuf::as_path);
         dir.ok_or_else(|| Fault::Plumbing("an object directory has no such number".into()))
     }
 

@@ -67,7 +67,9 @@ impl Table {
 
     /// The objects alone, to be listed.
     pub(super) fn into_nodes(self) -> Vec<Node> {
-        self.nodes
+        let mut nodes = self.nodes;
+        nodes.shrink_to_fit();
+        nodes
     }
 }
 

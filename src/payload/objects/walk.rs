@@ -11,6 +11,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::num::NonZeroU32;
+use std::rc::Rc;
 
 use gix::hash::ObjectId;
 use gix::objs::Kind;
@@ -19,7 +20,7 @@ use super::decode::{Decoder, Object};
 use super::parse::{self, EntryKind};
 use super::paths::{PathId, Paths};
 use super::store::ObjectStore;
-use super::table::{Number, Table};
+use super::table::{Node, Number, Table};
 use crate::payload::Fault;
 use crate::text::SafeText;
 
@@ -45,8 +46,8 @@ struct Visit {
 pub(super) struct Walk<'s> {
     store: &'s ObjectStore,
     decoder: Decoder,
-    pub(super) table: Table,
-    pub(super) paths: Paths,
+    table: Table,
+    paths: Paths,
     visits: Vec<Visit>,
     /// By date, newest first; of the same date the one that came first.
     queue: BinaryHeap<(u64, Reverse<u64>, usize)>,
@@ -56,6 +57,8 @@ pub(super) struct Walk<'s> {
     /// Tips that are commits, by place in `visits`, and boundary commits.
     starts: Vec<usize>,
     limited: bool,
+    /// The tree that was gone through last at each path.
+    gone_through: Vec<Option<Rc<Vec<u8>>>>,
     /// Trees to be listed, each with its path and commit.
     trees: Vec<(Number, PathId, Number)>,
 }
@@ -73,8 +76,14 @@ impl<'s> Walk<'s> {
             waiting_listed: 0,
             starts: Vec::new(),
             limited: false,
+            gone_through: Vec::new(),
             trees: Vec::new(),
         }
+    }
+
+    /// What the walk has marked. All else, which is the most of its memory, is given back.
+    pub(super) fn finish(self) -> (Vec<Node>, Paths) {
+        (self.table.into_nodes(), self.paths)
     }
 
     /// Marks in the table what the tips reach and the boundary does not.
@@ -338,8 +347,8 @@ impl<'s> Walk<'s> {
 
     /// Excludes a tree and all below it.
     fn exclude_tree(&mut self, tree: ObjectId) -> Result<(), Fault> {
-        let mut open = vec![tree];
-        while let Some(id) = open.pop() {
+        let mut open = vec![(tree, PathId::TOP)];
+        while let Some((id, path)) = open.pop() {
             let number = self.table.number(id, Kind::Tree)?;
             if std::mem::replace(&mut self.table.node_mut(number).excluded, true) {
                 continue;
@@ -348,11 +357,16 @@ impl<'s> Walk<'s> {
             if object.kind != Kind::Tree {
                 continue;
             }
-            for entry in parse::tree(&object.bytes, self.store.format()) {
-                let Ok(entry) = entry else { break };
-                let Ok(id) = ObjectId::try_from(entry.id) else { break };
+            let known = self.known_at(path);
+            let mut whole = true;
+            for entry in parse::tree(&object.bytes, &known, self.store.format()) {
+                let Ok(entry) = entry else {
+                    whole = false;
+                    break;
+                };
+                let Ok(id) = ObjectId::try_from(entry.id) else { continue };
                 match entry.kind {
-                    EntryKind::Tree => open.push(id),
+                    EntryKind::Tree => open.push((id, self.paths.below(path, entry.name))),
                     EntryKind::Blob => {
                         let number = self.table.number(id, Kind::Blob)?;
                         self.table.node_mut(number).excluded = true;
@@ -360,8 +374,24 @@ impl<'s> Walk<'s> {
                     EntryKind::Gitlink => {}
                 }
             }
+            if whole {
+                self.remember(path, object.bytes);
+            }
         }
         Ok(())
+    }
+
+    /// The tree that was gone through last at `path`; all that it holds is listed or excluded.
+    fn known_at(&self, path: PathId) -> Rc<Vec<u8>> {
+        self.gone_through.get(path.place()).and_then(Clone::clone).unwrap_or_default()
+    }
+
+    fn remember(&mut self, path: PathId, tree: Rc<Vec<u8>>) {
+        let place = path.place();
+        if self.gone_through.len() <= place {
+            self.gone_through.resize(place + 1, None);
+        }
+        self.gone_through[place] = Some(tree);
     }
 
     /// Lists an object unless it is listed or excluded; a tree waits to be read.
@@ -382,12 +412,17 @@ impl<'s> Walk<'s> {
     /// Reads the trees that wait, and those below them.
     fn list_trees(&mut self) -> Result<(), Fault> {
         while let Some((number, path, commit)) = self.trees.pop() {
-            let id = self.table.node(number).id;
+            let node = self.table.node(number);
+            if node.excluded {
+                continue;
+            }
+            let id = node.id;
             let object = self.store.object(&id, &mut self.decoder)?;
             if object.kind != Kind::Tree {
                 return Err(malformed(&id, "it is named as a tree and is none"));
             }
-            for entry in parse::tree(&object.bytes, self.store.format()) {
+            let known = self.known_at(path);
+            for entry in parse::tree(&object.bytes, &known, self.store.format()) {
                 let entry = entry.map_err(|what| malformed(&id, what))?;
                 let kind = match entry.kind {
                     EntryKind::Tree => Kind::Tree,
@@ -397,6 +432,7 @@ impl<'s> Walk<'s> {
                 let child = ObjectId::try_from(entry.id).map_err(|_| malformed(&id, "an entry's id is cut short"))?;
                 self.list_entry(child, kind, path, entry.name, commit)?;
             }
+            self.remember(path, object.bytes);
         }
         Ok(())
     }

@@ -28,7 +28,7 @@ use super::{Engine, EngineFault, Finding, Identity, Reading, Session};
 
 use locate::Hit;
 use pool::Pool;
-pub use program::{GitleaksProgram, locate};
+pub use program::{GitleaksProgram, locate, present};
 use windows::Batch;
 
 /// The engine's name in reports.

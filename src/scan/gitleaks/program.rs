@@ -34,12 +34,20 @@ pub struct GitleaksProgram {
     pub version: String,
 }
 
-/// The gitleaks to run: `TYRAN_GITLEAKS_BIN` and PATH only by hand, then the placed build. `None` when
-/// there is none that can be driven.
+/// The gitleaks that must be there, since it was asked for.
+///
+/// # Errors
+/// When there is none, or as [`present`].
+pub fn locate(world: &World) -> Result<GitleaksProgram, EngineFault> {
+    present(world)?.ok_or_else(|| fault(EngineFaultKind::Absent, "there is none that could be driven"))
+}
+
+/// The gitleaks that is there: `TYRAN_GITLEAKS_BIN` and PATH only by hand, then the placed build. `None`
+/// when there is none that can be driven.
 ///
 /// # Errors
 /// When the one that was named, or placed, is not what it should be.
-pub fn locate(world: &World) -> Result<Option<GitleaksProgram>, EngineFault> {
+pub fn present(world: &World) -> Result<Option<GitleaksProgram>, EngineFault> {
     if world.caution == Caution::ByHand {
         if let Some(named) = world.var("TYRAN_GITLEAKS_BIN").filter(|named| !named.is_empty()) {
             return of_path(&world.cwd.join(named)).map(Some);

@@ -58,6 +58,7 @@ pub fn payload(base: &Path, paths: &[PathBuf]) -> Result<Payload, Fault> {
         destinations: vec![Destination { url: url.into(), refs: Vec::new() }],
         notes,
         unseen: Vec::new(),
+        sides: Vec::new(),
         exact: true,
     })
 }
@@ -100,6 +101,7 @@ pub fn standard_input() -> Result<Payload, Fault> {
         destinations: vec![Destination { url: "standard input".into(), refs: Vec::new() }],
         notes: Vec::new(),
         unseen: Vec::new(),
+        sides: Vec::new(),
         exact: true,
     })
 }

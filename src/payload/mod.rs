@@ -10,13 +10,17 @@ pub mod files;
 pub mod item;
 pub mod objects;
 pub mod push;
+pub mod remote;
 pub mod source;
 pub mod widest;
+
+use std::sync::Arc;
 
 use crate::text::SafeText;
 
 pub use boundary::Boundary;
 pub use item::{Item, ItemKind, ObjectId, Tally};
+pub use remote::RemoteSide;
 pub use source::{Content, Reader, Source, Texts};
 
 /// Everything that would leave.
@@ -32,6 +36,9 @@ pub struct Payload {
     /// typed into an editor). Nothing here bounds them: they are for the net to read, and where there
     /// is no net a publish that takes them is refused.
     pub unseen: Vec<SafeText>,
+    /// The sides that parts would go to: a suppression counts for a part when it stands on every side of
+    /// that part. Without any, nothing is suppressed.
+    pub sides: Vec<Side>,
     /// Whether it is exactly what would leave, and not a superset.
     pub exact: bool,
 }
@@ -43,6 +50,15 @@ pub struct Part {
     pub items: Vec<Item>,
     /// Where it is read.
     pub source: Box<dyn Source>,
+}
+
+/// A side that some of the parts would go to.
+#[derive(Clone, Debug)]
+pub struct Side {
+    /// Places in [`Payload::parts`].
+    pub parts: std::ops::Range<usize>,
+    /// What it shows.
+    pub side: Arc<dyn RemoteSide>,
 }
 
 /// One place that bytes would go to, for the report.
@@ -63,6 +79,16 @@ impl Payload {
         })
     }
 
+    /// The sides that one part would go to.
+    pub fn sides_of(&self, part: usize) -> impl Iterator<Item = &dyn RemoteSide> {
+        self.sides.iter().filter(move |side| side.parts.contains(&part)).map(|side| side.side.as_ref())
+    }
+
+    /// Says that every part would go to this side.
+    pub fn all_to(&mut self, side: Arc<dyn RemoteSide>) {
+        self.sides.push(Side { parts: 0..self.parts.len(), side });
+    }
+
     /// Whether nothing would leave.
     pub fn is_empty(&self) -> bool {
         self.parts.iter().all(|part| part.items.is_empty())
@@ -70,6 +96,13 @@ impl Payload {
 
     /// Takes everything of another payload along.
     pub fn absorb(&mut self, other: Payload) {
+        let before = self.parts.len();
+        self.sides.extend(
+            other
+                .sides
+                .into_iter()
+                .map(|side| Side { parts: side.parts.start + before..side.parts.end + before, side: side.side }),
+        );
         self.parts.extend(other.parts);
         for destination in other.destinations {
             if !self.destinations.contains(&destination) {

@@ -13,6 +13,7 @@ use std::fs::{self, File, Metadata};
 use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+use std::sync::Arc;
 
 use bstr::{BString, ByteSlice};
 
@@ -24,6 +25,7 @@ use super::commit::parts::{self, Wanted};
 use super::commit::site::{Located, Site};
 use super::commit::stage::{Stage, nul_separated};
 use super::objects::{Format, ObjectStore};
+use super::remote::{By, Later};
 use super::{Boundary, Destination, Fault, Item, ItemKind, ObjectId, Part, Payload, files};
 
 /// Everything that could be published from the repository; nothing where there is none.
@@ -46,6 +48,7 @@ pub fn payload(world: &World, request: &WidestRequest) -> Result<Payload, Fault>
     }
     let place = site.top.as_deref().unwrap_or(&site.git_dir);
     payload.destinations = vec![Destination { url: shown(place), refs: Vec::new() }];
+    payload.all_to(Arc::new(Later::new(world, &located.context, By::Claims)));
     payload.exact = false;
     Ok(payload)
 }

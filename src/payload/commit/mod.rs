@@ -16,12 +16,15 @@ pub(super) mod site;
 pub(super) mod stage;
 mod steps;
 
+use std::sync::Arc;
+
 use bstr::ByteSlice;
 
 use crate::command::plan::{CommitRequest, CommitVerb, State};
 use crate::text::SafeText;
 use crate::world::World;
 
+use super::remote::{By, Later};
 use super::{Destination, Fault, ItemKind, Payload};
 
 use args::CommitArgs;
@@ -112,11 +115,15 @@ fn assemble(stage: Stage<'_>, mut wanted: Wanted, message: Message) -> Result<Pa
     }
     let place = SafeText::quoted(stage.top.to_string_lossy().as_bytes(), 200);
     let exact = stage.exact && stage.unseen.is_empty();
-    Ok(Payload {
+    let side = Later::new(stage.world, &stage.real, By::Claims);
+    let mut payload = Payload {
         parts,
         destinations: vec![Destination { url: place, refs: Vec::new() }],
         notes: stage.notes,
         unseen: stage.unseen,
+        sides: Vec::new(),
         exact,
-    })
+    };
+    payload.all_to(Arc::new(side));
+    Ok(payload)
 }

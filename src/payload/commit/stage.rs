@@ -44,6 +44,8 @@ pub struct Stage<'a> {
     pub(in crate::payload) top: PathBuf,
     /// At the top of the work tree, with the scratch index and objects.
     pub(in crate::payload) context: GitContext,
+    /// As the command itself would see the repository.
+    pub(in crate::payload) real: GitContext,
     pub(in crate::payload) scratch: Arc<Scratch>,
     pub(in crate::payload) programs: Programs,
     /// The commit that would be the parent, in hexadecimal; `None` while unborn.
@@ -86,6 +88,7 @@ impl<'a> Stage<'a> {
             world,
             top,
             context,
+            real: located.context,
             scratch: Arc::new(scratch),
             programs,
             head: None,

@@ -16,6 +16,7 @@ mod graph;
 mod hash;
 mod large;
 mod list;
+mod lookup;
 mod loose;
 mod pack;
 mod parse;

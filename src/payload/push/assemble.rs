@@ -8,8 +8,9 @@ use bstr::BString;
 
 use crate::command::plan::{GitContext, PushRequest};
 use crate::payload::objects::ObjectStore;
+use crate::payload::remote::Commits;
 use crate::payload::source::Texts;
-use crate::payload::{Fault, Item, ItemKind, ObjectId, Part, Payload};
+use crate::payload::{Fault, Item, ItemKind, ObjectId, Part, Payload, Side};
 use crate::world::World;
 
 use super::transfer::{PushOptions, Resolved, Transfer, resolve};
@@ -52,7 +53,7 @@ pub fn assemble(world: &World, resolved: &Resolved) -> Result<Payload, Fault> {
             stores.take(transfer)?;
         }
     }
-    payload.parts = stores.into_parts();
+    (payload.parts, payload.sides) = stores.into_parts(resolved);
     payload.destinations = resolved.transfers.iter().map(Transfer::destination).collect();
     payload.parts.extend(texts(resolved));
     Ok(payload)
@@ -117,9 +118,23 @@ impl Stores<'_> {
         found.ok_or_else(|| Fault::Repository("an object store that was opened is gone".into()))
     }
 
-    fn into_parts(self) -> Vec<Part> {
+    /// The parts, and for each what the destinations of its transfers show by evidence.
+    fn into_parts(self, resolved: &Resolved) -> (Vec<Part>, Vec<Side>) {
         let filled = self.open.into_iter().filter(|open| !open.items.is_empty());
-        filled.map(|open| open.store.part(open.items)).collect()
+        let (mut parts, mut sides) = (Vec::new(), Vec::new());
+        for open in filled {
+            for transfer in resolved
+                .transfers
+                .iter()
+                .filter(|transfer| transfer.git == open.git && transfer.tips().next().is_some())
+            {
+                let commits = transfer.evidence.clone().unwrap_or_default();
+                let side = Arc::new(Commits::new(Arc::clone(&open.store), commits));
+                sides.push(Side { parts: parts.len()..parts.len() + 1, side });
+            }
+            parts.push(open.store.part(open.items));
+        }
+        (parts, sides)
     }
 }
 

@@ -33,7 +33,7 @@ impl ObjectStore {
         while let Some(name) = names.next() {
             let object = self.checked(&tree, TREE_LIMIT, &mut decoder)?;
             let mut found = None;
-            for entry in parse::tree(&object.bytes, self.format()) {
+            for entry in parse::tree(&object.bytes, b"", self.format()) {
                 let entry = entry.map_err(|what| malformed(&tree, what))?;
                 if entry.name == name {
                     found = Some((entry.kind, ObjectId::try_from(entry.id).ok()));

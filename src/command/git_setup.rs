@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use bstr::{BStr, ByteSlice};
 
 use super::git::{Call, nested};
-use super::git_globals::{self, normal_key};
-use super::git_verbs::{commits, options, publishing, remember, sub_command};
+use super::git_globals::{self, Setting, normal_key};
+use super::git_verbs::{commits, options, publishing, sub_command};
 use super::meaning::{Changes, Meaning, Scene, inert};
 use super::options::{Arg, Options};
 use super::plan::{GitContext, PushVia};
@@ -35,7 +35,9 @@ pub(super) fn config(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, call: &Ca
                     "leave git's hooks path as it is, or ask the person who set it",
                 );
             }
-            meaning.changes(Changes::Configuration);
+            if key.as_ref().and_then(Arg::known).is_none_or(|key| leads_elsewhere(normal_key(key).as_bstr())) {
+                meaning.changes(Changes::Configuration);
+            }
             inert()
         }
         Action::Unclear => {
@@ -104,7 +106,36 @@ fn set(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, options: &Options, key:
             "leave git's hooks path as it is, or ask the person who set it",
         );
     }
-    remember(meaning, key, value.and_then(Arg::known));
+    let value = value.and_then(Arg::known).map(|value| value.to_owned());
+    meaning.set(Setting { key: normal.clone(), value });
+    if leads_elsewhere(normal.as_bstr()) {
+        meaning.changes(Changes::Configuration);
+    }
+}
+
+/// Whether a setting may change what a push sends, or where to.
+fn leads_elsewhere(key: &BStr) -> bool {
+    const ELSEWHERE: &[&str] = &[
+        "remote",
+        "remotes",
+        "branch",
+        "push",
+        "url",
+        "include",
+        "includeif",
+        "core",
+        "submodule",
+        "lfs",
+        "extensions",
+        "filter",
+        "transfer",
+        "uploadpack",
+        "protocol",
+        "index",
+        "annex",
+    ];
+    let section = key.split_str(".").next().unwrap_or_default();
+    ELSEWHERE.iter().any(|known| known.as_bytes() == section)
 }
 
 /// `git remote`.
@@ -125,7 +156,7 @@ pub(super) fn init(meaning: &mut Meaning, call: &Call) -> Effect {
     let exists = call.context.as_ref().is_some_and(|context| git_globals::find(context).is_some());
     let here = call.args.iter().all(|value| value.known().is_some_and(|word| word.starts_with(b"-")));
     if !(exists && here) {
-        meaning.changes(Changes::Everything);
+        meaning.changes(Changes::Repository);
     }
     inert()
 }
@@ -137,7 +168,7 @@ pub(super) fn clone(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, call: &Cal
     if let (Some(source), Some(context)) = (options.operands.first(), &call.context) {
         from_here(meaning, scene, context, source, is_bare);
     }
-    meaning.changes(Changes::Everything);
+    meaning.changes(Changes::Repository);
     Effect { changes_files: true, ..inert() }
 }
 
@@ -195,7 +226,11 @@ pub(super) fn submodule(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, call: 
             }
             inert()
         }
-        Some("add" | "init" | "deinit" | "set-branch" | "set-url" | "sync" | "absorbgitdirs" | "update") => {
+        Some("init" | "deinit" | "sync" | "absorbgitdirs" | "update") => {
+            meaning.changes(Changes::Repository);
+            Effect { changes_files: true, ..inert() }
+        }
+        Some("add" | "set-branch" | "set-url") => {
             meaning.changes(Changes::Everything);
             Effect { changes_files: true, ..inert() }
         }

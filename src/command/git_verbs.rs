@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use bstr::{BStr, BString, ByteSlice};
 
 use super::git::{Call, nested, top};
-use super::git_globals::{self, Setting, normal_key};
+use super::git_globals::{self, normal_key};
 use super::git_table::{self, grammar};
 use super::meaning::{Changes, Meaning, Scene, arguments, inert};
 use super::options::{Arg, Options};
@@ -486,7 +486,8 @@ fn stages(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, call: &Call) -> Effe
         "checkout" if is_of_paths(call) => {}
         "checkout" | "switch" => match branch_made_here(call) {
             Some(name) => meaning.made_ref("refs/heads/", name),
-            None => meaning.changes(Changes::RefsAndFiles),
+            None if makes_branch(call) => meaning.changes(Changes::RefsAndFiles),
+            None => meaning.changes(Changes::Head),
         },
         "reset" if is_of_paths(call) || operands(call).is_empty() => {}
         "reset" => meaning.changes(Changes::RefsAndFiles),
@@ -515,6 +516,26 @@ fn branch_made_here(call: &Call) -> Option<&BStr> {
     (words.iter().any(makes) && operands.next().is_none()).then_some(*name)
 }
 
+/// `git branch NAME` and `git branch -M NAME`: a name for what is checked out.
+fn names_what_is_here(options: &Options) -> bool {
+    options.given.iter().all(|given| matches!(given.name.as_str(), "force" | "move" | "M" | "copy" | "C" | "quiet"))
+}
+
+fn makes_branch(call: &Call) -> bool {
+    call.args.iter().any(|value| match value.known() {
+        Some(word) => {
+            word.starts_with(b"-b")
+                || word.starts_with(b"-B")
+                || word.starts_with(b"-c")
+                || word.starts_with(b"-C")
+                || word.starts_with(b"--cr")
+                || word.starts_with(b"--force-c")
+                || word.starts_with(b"--or")
+        }
+        None => true,
+    })
+}
+
 fn branch(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, call: &Call) -> Effect {
     let options = options(call, "branch");
     let lists = ["list", "show-current", "all", "remotes", "contains", "merged", "points-at"]
@@ -525,7 +546,7 @@ fn branch(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, call: &Call) -> Effe
     }
     let upstream = options.is_on("set-upstream-to") || options.is_on("unset-upstream");
     match options.operands.as_slice() {
-        [Arg::Known(name)] if options.given.is_empty() => meaning.made_ref("refs/heads/", name.as_bstr()),
+        [Arg::Known(name)] if names_what_is_here(&options) => meaning.made_ref("refs/heads/", name.as_bstr()),
         _ => meaning.changes(if upstream { Changes::Configuration } else { Changes::Refs }),
     }
     inert()
@@ -650,12 +671,6 @@ fn pager_of_grep(scene: &Scene<'_, '_>, call: &Call) -> Effect {
         })
         .collect();
     Effect { run, ..inert() }
-}
-
-/// A setting that the line makes for later commands.
-pub(super) fn remember(meaning: &mut Meaning, key: &BStr, value: Option<&BStr>) {
-    meaning.overlay.set(Setting { key: normal_key(key), value: value.map(|value| value.to_owned()) });
-    meaning.changes(Changes::Configuration);
 }
 
 /// A file of the line as it will be when the command runs, when its bytes are known.

@@ -50,6 +50,24 @@ pub(super) fn named(args: &[Option<OsString>], made: &[MadeRef]) -> Option<Vec<V
     Some(forms)
 }
 
+/// The sources of a push that names a remote and refs and no more: no option that takes others along.
+/// `None` when it does, or when words are not known.
+pub(super) fn sources(args: &[Option<OsString>]) -> Option<Vec<BString>> {
+    let words: Vec<&OsStr> = args.iter().map(|word| word.as_deref()).collect::<Option<_>>()?;
+    let read = grammar("push").read(&known(&words), true);
+    let takes_more = ["all", "branches", "tags", "mirror", "follow-tags", "delete"];
+    if takes_more.iter().any(|name| read.is_on(name)) {
+        return None;
+    }
+    let refspecs = read.operands.iter().skip(1).map(|arg| {
+        let word = arg.known()?;
+        let bare = word.strip_prefix(b"+").unwrap_or(word);
+        let source = bare.rfind_byte(b':').map_or(bare, |at| bare.get(..at).unwrap_or_default());
+        (!matches!(source, b"HEAD" | b"@" | b"")).then(|| source.into())
+    });
+    refspecs.collect()
+}
+
 fn known(words: &[&OsStr]) -> Vec<Arg> {
     words.iter().map(|word| Arg::Known(word.as_encoded_bytes().into())).collect()
 }

@@ -12,14 +12,16 @@ use std::path::{Path, PathBuf};
 use bstr::{BStr, BString, ByteSlice};
 
 use super::git_config::{self, Config, Overlay};
-use super::git_globals::{self};
+use super::git_globals::{self, Setting};
 use super::plan::{
     Bypass, CommitRequest, CommitVerb, GitContext, Opaque, Plan, Publish, PushRequest, PushVia, RevisionRequest,
     StagingStep, State, Unknown, UploadRequest, WidestRequest, WrittenFile,
 };
 use super::programs::{self, Class};
-use super::simple::{Dir, Effect, Exit, Nested, Program, ShellState, SimpleCommand, Value, Verbs, to_os_string};
-use super::{bypass, files, forge, git, made_refs, packages, tamper, vcs};
+use super::simple::{
+    Certainty, Code, Dir, Effect, Exit, Nested, Program, ShellState, SimpleCommand, Value, Verbs, to_os_string,
+};
+use super::{bypass, files, forge, git, made_refs, packages, startup, tamper, vcs};
 use crate::text::SafeText;
 use crate::world::look_up;
 
@@ -34,8 +36,10 @@ pub struct Meaning {
     files: Changed,
     /// Staging commands so far, each with the repository it works on.
     steps: Vec<(Option<PathBuf>, StagingStep)>,
-    /// Repositories that the line makes.
+    /// Whether the line makes a repository.
     made: bool,
+    /// Whether another commit of here is checked out.
+    head_moved: bool,
     /// Copies of and links to programs that the line has made.
     copies: BTreeMap<PathBuf, PathBuf>,
     /// Files whose text is in objects that the line makes and a later push would send.
@@ -81,6 +85,8 @@ impl Changed {
 /// What a command changes for later ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Changes {
+    /// What is checked out, and the files with it; branches stay.
+    Head,
     /// Branches, tags, the current branch.
     Refs,
     /// Index or work tree, in a way that no step describes.
@@ -89,8 +95,28 @@ pub(super) enum Changes {
     RefsAndFiles,
     /// Configuration or remotes.
     Configuration,
-    /// A repository that was not there, or everything.
+    /// A repository that was not there.
+    Repository,
+    /// Everything.
     Everything,
+}
+
+/// The words of a push; `None` is one or more that are not known.
+type Arguments = Vec<Option<OsString>>;
+
+/// Whether a push names its remote and only refs that are there now, so that it is the same whatever
+/// is checked out.
+fn names_old_refs(scene: &Scene<'_, '_>, git: &GitContext, args: &Arguments) -> bool {
+    let Some(sources) = made_refs::sources(args) else { return false };
+    let world = scene.shell.world();
+    let is_there = |source: &BString| {
+        ["refs/heads/", "refs/tags/", ""].iter().any(|folder| {
+            let name = to_os_string([folder.as_bytes(), source].concat());
+            let args = ["show-ref".into(), "--verify".into(), "-q".into(), "--".into(), name];
+            world.git(git, args).run().is_ok_and(|done| done.status.success())
+        })
+    };
+    !sources.is_empty() && sources.iter().all(is_there)
 }
 
 /// One command and where its meaning goes.
@@ -172,6 +198,7 @@ impl Meaning {
     pub(super) fn changes(&mut self, changes: Changes) {
         let (refs, files) = match changes {
             Changes::Refs => (Changed::Content, Changed::Nothing),
+            Changes::Head | Changes::Repository => (Changed::Nothing, Changed::Anything),
             Changes::Files => (Changed::Nothing, Changed::Anything),
             Changes::RefsAndFiles => (Changed::Content, Changed::Anything),
             Changes::Configuration => (Changed::Anything, Changed::Nothing),
@@ -179,10 +206,17 @@ impl Meaning {
         };
         self.refs = self.refs.max(refs);
         self.files = self.files.max(files);
-        self.made |= changes == Changes::Everything;
+        self.made |= matches!(changes, Changes::Everything | Changes::Repository);
+        self.head_moved |= changes == Changes::Head;
         if refs == Changed::Anything {
             self.configs.clear();
         }
+    }
+
+    /// Remembers a setting that the line makes.
+    pub(super) fn set(&mut self, setting: Setting) {
+        self.overlay.set(setting);
+        self.configs.clear();
     }
 
     /// Whether a repository that is not there now may be there when the command runs.
@@ -202,7 +236,7 @@ impl Meaning {
 
     /// Whether nothing on the line has changed refs or configuration so far.
     pub(super) fn is_as_now(&self) -> bool {
-        self.refs == Changed::Nothing && self.made_refs.is_empty()
+        self.refs == Changed::Nothing && self.made_refs.is_empty() && !self.head_moved
     }
 
     /// Whether code that git starts was not started before on this line.
@@ -225,22 +259,35 @@ impl Meaning {
     ) {
         let carried = std::mem::take(&mut self.carried);
         scene.pasted(&carried);
-        let state = self.refs.state();
-        if via != PushVia::Push || self.made_refs.is_empty() || state == State::Changed {
-            scene.plan.publishes.push(Publish::Push(PushRequest { git, args, state, via }));
-            return;
+        for (args, state) in self.pushed(scene, &git, args, via) {
+            scene.plan.publishes.push(Publish::Push(PushRequest { git: git.clone(), args, state, via }));
         }
-        // Names that the line makes are not there yet; what they will stand for is.
-        match made_refs::named(&args, &self.made_refs) {
-            Some(forms) => {
-                for args in forms {
-                    scene.plan.publishes.push(Publish::Push(PushRequest { git: git.clone(), args, state, via }));
-                }
-            }
-            None => {
-                let state = State::ContentChanged;
-                scene.plan.publishes.push(Publish::Push(PushRequest { git, args, state, via }));
-            }
+    }
+
+    /// The pushes that one push of the line comes to, each with what it would find.
+    fn pushed(
+        &self,
+        scene: &Scene<'_, '_>,
+        git: &GitContext,
+        args: Arguments,
+        via: PushVia,
+    ) -> Vec<(Arguments, State)> {
+        let state = match git_globals::find(git) {
+            Some(_) => self.refs.state(),
+            None => State::Changed,
+        };
+        if state != State::AsNow || via != PushVia::Push {
+            return vec![(args, state)];
+        }
+        match (self.head_moved, self.made_refs.is_empty()) {
+            (false, true) => vec![(args, state)],
+            // Names that the line makes are not there yet; what they will stand for is.
+            (false, false) => match made_refs::named(&args, &self.made_refs) {
+                Some(forms) => forms.into_iter().map(|args| (args, state)).collect(),
+                None => vec![(args, State::ContentChanged)],
+            },
+            (true, true) if names_old_refs(scene, git, &args) => vec![(args, state)],
+            (true, _) => vec![(args, State::ContentChanged)],
         }
     }
 
@@ -428,7 +475,7 @@ impl Verbs for Meaning {
     fn simple(&mut self, command: &SimpleCommand<'_>, shell: &dyn ShellState, plan: &mut Plan) -> Effect {
         let mut scene = Scene { command, shell, plan };
         match self.identity(&scene) {
-            Identity::Absent => Effect { exit: Exit::Failure, ..inert() },
+            Identity::Absent => absent(&mut scene),
             Identity::Unknown => self.unknown_program(&mut scene),
             Identity::File => self.opaque_program(&mut scene),
             Identity::OtherGit(name) => {
@@ -442,6 +489,26 @@ impl Verbs for Meaning {
 
     fn write(&mut self, path: &Value, dir: &Dir, bytes: Option<&[u8]>, shell: &dyn ShellState, plan: &mut Plan) {
         tamper::of_write(self, path, dir, bytes, shell, plan);
+    }
+}
+
+/// A name for which there is no program: an alias of the person's shell, or nothing.
+fn absent(scene: &mut Scene<'_, '_>) -> Effect {
+    let Some(name) = scene.command.words.first().and_then(Value::known) else { return inert() };
+    match startup::find(scene, name) {
+        Some(startup::Meant::Alias(text)) => {
+            let text = BString::from([text.as_slice(), b" \"$@\""].concat());
+            let code = Code::Shell { text: Value::Known(text), args: scene.command.words.clone() };
+            let because = "an alias of the person's shell".into();
+            let nested = Nested { code, dir: None, env: Vec::new(), certainty: Certainty::Maybe, because };
+            Effect { run: vec![nested], ..inert() }
+        }
+        Some(startup::Meant::Function) => {
+            let shown = SafeText::quoted(name, 60);
+            scene.opaque(shown);
+            Effect { changes_files: true, ..inert() }
+        }
+        None => Effect { exit: Exit::Failure, ..inert() },
     }
 }
 

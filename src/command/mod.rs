@@ -26,5 +26,6 @@ pub mod plan;
 pub mod plan_json;
 pub mod programs;
 pub mod simple;
+mod startup;
 mod tamper;
 mod vcs;

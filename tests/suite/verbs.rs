@@ -547,3 +547,61 @@ fn a_copy_of_git_is_git() {
     let _ = line.meaning.simple(&command, &World2(&world), &mut line.plan);
     assert_eq!(line.pushes().len(), 1);
 }
+
+#[test]
+fn a_push_that_names_old_refs_is_the_same_whatever_is_checked_out() {
+    let (sandbox, world) = repository();
+    sandbox.git("r", &["branch", "side"]);
+    let state_of = |first: &str, push: &str| {
+        let line = Line::new(world.clone()).run(first).run(push);
+        match line.plan.publishes.last() {
+            Some(Publish::Push(push)) => push.state,
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(state_of("git checkout side", "git push origin side"), State::AsNow);
+    assert_eq!(state_of("git checkout side", "git push origin new"), State::ContentChanged);
+    assert_eq!(state_of("git checkout side", "git push origin HEAD"), State::ContentChanged);
+    assert_eq!(state_of("git checkout side", "git push"), State::ContentChanged);
+    assert_eq!(state_of("git pull --rebase", "git push"), State::AsNow);
+    assert_eq!(state_of("git config user.name x", "git push"), State::AsNow);
+    assert_eq!(state_of("git merge side", "git push"), State::ContentChanged);
+}
+
+#[test]
+fn a_name_without_a_program_may_be_an_alias_of_the_persons_shell() {
+    let (sandbox, world) = repository();
+    let home = sandbox.path("home");
+    std::fs::create_dir_all(&home).unwrap();
+    std::fs::write(home.join(".bashrc"), "alias ship='git push' # publishes\nrelease() {\n  git push\n}\n").unwrap();
+    std::fs::write(home.join(".zshrc"), "export ZSH=~/.oh-my-zsh\nplugins=(docker git)\n").unwrap();
+    let absent = |name: &str| {
+        let mut line = Line::new(world.clone());
+        let command = SimpleCommand {
+            words: vec![Value::Known(name.into())],
+            program: Program::Absent,
+            redirections: Vec::new(),
+            stdin: Stdin::Inherited,
+            span: 0..0,
+            dir: Dir::Known(world.cwd.clone()),
+            env: Env::of_world(&world),
+            certainty: Certainty::Always,
+            pasted: Vec::new(),
+            wrappers: Vec::new(),
+        };
+        let effect = line.meaning.simple(&command, &World2(&world), &mut line.plan);
+        let texts: Vec<String> = effect
+            .run
+            .iter()
+            .map(|nested| match &nested.code {
+                Code::Shell { text, .. } => text.known().unwrap().to_string(),
+                Code::Argv(_) => panic!(),
+            })
+            .collect();
+        (texts, line.plan.opaque.len())
+    };
+    assert_eq!(absent("ship"), (vec!["git push \"$@\"".to_owned()], 0));
+    assert_eq!(absent("gp"), (vec!["git push \"$@\"".to_owned()], 0));
+    assert_eq!(absent("release"), (vec![], 1));
+    assert_eq!(absent("nothing"), (vec![], 0));
+}

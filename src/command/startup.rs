@@ -1,0 +1,154 @@
+//! Aliases that a person's shell brings along: start-up files, and the git plugin of oh-my-zsh.
+//!
+//! Promise: a name for which there is no program may still be an alias in the shell that a host keeps
+//! alive (several load a snapshot of the person's own); what it stands for is read from the files
+//! that define it, without running them. A function of that name is not read: it makes the command
+//! opaque.
+
+use std::path::{Path, PathBuf};
+
+use bstr::{BStr, BString, ByteSlice};
+
+use super::meaning::Scene;
+
+/// Files that interactive shells read, below the home directory.
+const FILES: &[&str] = &[
+    ".bashrc",
+    ".bash_aliases",
+    ".bash_profile",
+    ".bash_login",
+    ".profile",
+    ".zshrc",
+    ".zprofile",
+    ".zshenv",
+    ".zsh_aliases",
+    ".aliases",
+    ".alias",
+];
+
+/// Larger start-up files are not looked at.
+const MAX_BYTES: u64 = 1 << 20;
+
+/// What a name stands for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Meant {
+    /// This command line.
+    Alias(BString),
+    /// A function.
+    Function,
+}
+
+/// What the start-up files make of a name; the last definition counts.
+pub(super) fn find(scene: &Scene<'_, '_>, name: &BStr) -> Option<Meant> {
+    let home = PathBuf::from(scene.shell.world().var("HOME")?);
+    let mut found = None;
+    let mut has_plugin = false;
+    for file in FILES {
+        let Some(text) = read(&home.join(file)) else { continue };
+        has_plugin |= text.contains_str("oh-my-zsh") && text.lines().any(names_git_plugin);
+        for line in text.lines() {
+            if let Some(value) = alias_of(line, name) {
+                found = Some(Meant::Alias(value));
+            } else if defines_function(line, name) {
+                found = Some(Meant::Function);
+            }
+        }
+    }
+    found.or_else(|| {
+        let name = name.to_str().ok().filter(|_| has_plugin)?;
+        PLUGIN.iter().find(|(alias, _)| *alias == name).map(|(_, value)| Meant::Alias((*value).into()))
+    })
+}
+
+fn read(path: &Path) -> Option<Vec<u8>> {
+    let size = path.metadata().ok()?.len();
+    if size > MAX_BYTES { None } else { std::fs::read(path).ok() }
+}
+
+fn names_git_plugin(line: &[u8]) -> bool {
+    let line = line.trim();
+    (line.starts_with(b"plugins=") || !line.contains(&b'='))
+        && line.split(|byte| b" ()=\t".contains(byte)).any(|word| word == b"git" || word == b"gitfast")
+}
+
+/// The value in `alias NAME=VALUE`, quotes taken off.
+fn alias_of(line: &[u8], name: &BStr) -> Option<BString> {
+    let rest = line.trim_start().strip_prefix(b"alias ")?.trim_start();
+    let rest = rest.strip_prefix(b"-g ").unwrap_or(rest);
+    let value = rest.strip_prefix(name.as_bytes())?.strip_prefix(b"=")?;
+    let words = shell_words::split(value.to_str().ok()?).ok()?;
+    // What stands behind the value on the same line (a comment, another alias) is not part of it.
+    words.into_iter().next().map(BString::from)
+}
+
+fn defines_function(line: &[u8], name: &BStr) -> bool {
+    let line = line.trim_start();
+    let after = match line.strip_prefix(b"function ") {
+        Some(rest) => rest.trim_start().strip_prefix(name.as_bytes()).map(|rest| (rest, true)),
+        None => line.strip_prefix(name.as_bytes()).map(|rest| (rest, false)),
+    };
+    after.is_some_and(|(rest, keyword)| {
+        rest.trim_start().starts_with(b"()")
+            || keyword && (rest.is_empty() || rest.starts_with(b" ") || rest.starts_with(b"{"))
+    })
+}
+
+/// Names of the git plugin of oh-my-zsh that publish, commit or stage, and what each comes to (facts
+/// from its documentation). Its other names only look.
+const PLUGIN: &[(&str, &str)] = &[
+    ("g", "git"),
+    ("ga", "git add"),
+    ("gaa", "git add --all"),
+    ("gapa", "git add --patch"),
+    ("gau", "git add --update"),
+    ("gam", "git am"),
+    ("gap", "git apply"),
+    ("gc", "git commit --verbose"),
+    ("gca", "git commit --verbose --all"),
+    ("gc!", "git commit --verbose --amend"),
+    ("gca!", "git commit --verbose --all --amend"),
+    ("gcan!", "git commit --verbose --all --no-edit --amend"),
+    ("gcans!", "git commit --verbose --all --signoff --no-edit --amend"),
+    ("gcn!", "git commit --verbose --no-edit --amend"),
+    ("gcn", "git commit --verbose --no-edit"),
+    ("gcam", "git commit --all --message"),
+    ("gcas", "git commit --all --signoff"),
+    ("gcasm", "git commit --all --signoff --message"),
+    ("gcmsg", "git commit --message"),
+    ("gcsm", "git commit --signoff --message"),
+    ("gcs", "git commit --gpg-sign"),
+    ("gcss", "git commit --gpg-sign --signoff"),
+    ("gcssm", "git commit --gpg-sign --signoff --message"),
+    ("gcp", "git cherry-pick"),
+    ("gcb", "git checkout -b"),
+    ("gco", "git checkout"),
+    ("gm", "git merge"),
+    ("gl", "git pull"),
+    ("gpr", "git pull --rebase"),
+    ("gp", "git push"),
+    ("gpd", "git push --dry-run"),
+    ("gpf", "git push --force-with-lease --force-if-includes"),
+    ("gpf!", "git push --force"),
+    ("gpv", "git push --verbose"),
+    ("gpu", "git push upstream"),
+    ("gpod", "git push origin --delete"),
+    ("gpoat", "git push origin --all && git push origin --tags"),
+    ("ggpush", "git push origin HEAD"),
+    ("ggp", "git push origin HEAD"),
+    ("ggf", "git push --force origin HEAD"),
+    ("ggfl", "git push --force-with-lease origin HEAD"),
+    ("ggpnp", "git pull && git push origin HEAD"),
+    ("gpsup", "git push --set-upstream origin HEAD"),
+    ("gpsupf", "git push --set-upstream origin HEAD --force-with-lease --force-if-includes"),
+    ("gdct", "git describe"),
+    ("grb", "git rebase"),
+    ("grev", "git revert"),
+    ("gwip", "git add -A && git commit --no-verify --no-gpg-sign --message wip"),
+    ("gsta", "git stash push"),
+    ("gts", "git tag --sign"),
+    ("gst", "git status"),
+    ("gd", "git diff"),
+    ("glog", "git log"),
+    ("gb", "git branch"),
+    ("gf", "git fetch"),
+];

@@ -529,6 +529,17 @@ fn rule_that_its_expressions_do_not_take_is_named() {
 }
 
 #[test]
+fn own_rules_of_gitleaks_are_there_on_request() {
+    let Some(program) = real_gitleaks() else { return };
+    let program = program::of_path(&program).unwrap();
+    let engine = GitleaksEngine::new(&program, Expressed::gitleaks_own(), drive()).unwrap();
+    let scan = scan_with(engine, &payload(vec![planted::github_token(1).into_bytes()], false)).unwrap();
+    assert_eq!(scan.findings.iter().map(|finding| &*finding.rule).collect::<Vec<_>>(), ["github-pat"]);
+    let text = std::process::Command::new(&program.path).arg("version").output().unwrap().stdout;
+    assert_eq!(String::from_utf8_lossy(&text).trim(), program.version);
+}
+
+#[test]
 fn no_rules_are_a_fault_before_anything_is_run() {
     let program = GitleaksProgram { path: "/nonexistent".into(), version: "8.30.1".to_owned() };
     let empty = Expressed { rules: 0, ..rules("") };

@@ -46,6 +46,21 @@ pub struct Expressed {
     pub judge: Arc<dyn Judge>,
 }
 
+impl Expressed {
+    /// gitleaks' own rules, which a person may ask for instead of those in force.
+    pub fn gitleaks_own() -> Self {
+        Self {
+            toml: "[extend]\nuseDefault = true\n".to_owned(),
+            rules: OWN_RULES,
+            notes: vec![SafeText::new("gitleaks' own rules for paths are not in force: it is given no path")],
+            judge: Arc::new(AsReported),
+        }
+    }
+}
+
+/// How many rules gitleaks 8.30.1 has of its own.
+const OWN_RULES: usize = 222;
+
 /// Decides on a finding by what gitleaks was not told: paths, checksums, context, words near it.
 pub trait Judge: Send + Sync {
     /// The finding as it counts, or `None` where it does not.

@@ -9,10 +9,10 @@ use indicatif::{ProgressBar, ProgressStyle};
 use crate::install::fetch::{Limits, Origin};
 use crate::install::gitleaks::{self, EnsureFault, Outcome};
 use crate::install::pins::{self, Pin};
-use crate::install::place;
+use crate::install::place::{self, PlaceFault};
 use crate::text::SafeText;
 use crate::verdict::{Class, Refusal};
-use crate::world::state_dir;
+use crate::world::{Caution, World, state_dir};
 
 /// `tyran ensure-gitleaks [--check] [--from URL|FILE]`
 #[derive(Debug, Args)]
@@ -50,7 +50,9 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Refusal> {
     }
     let origin = arguments.from.as_deref().map_or(Ok(Origin::Release), Origin::parse).map_err(EnsureFault::from)?;
     let bar = bar(arguments.quiet);
-    let outcome = gitleaks::ensure(&state, &pin, &origin, Limits::default(), &mut |came, promised| {
+    let world = World::of_process(Caution::ByHand)
+        .map_err(|error| EnsureFault::Place(PlaceFault::Files { what: "reading the current directory", error }))?;
+    let outcome = gitleaks::ensure(&state, &pin, &origin, Limits::default(), &world.env, &mut |came, promised| {
         bar.set_length(promised.unwrap_or(came));
         bar.set_position(came);
     });

@@ -10,6 +10,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::text::SafeText;
+use crate::world::Environment;
 
 use super::pins::Pin;
 
@@ -103,6 +104,14 @@ pub enum FetchFault {
         /// The reason.
         what: SafeText,
     },
+    /// The environment names a proxy that cannot be used.
+    #[error("the proxy {proxy} cannot be used: {what}")]
+    Proxy {
+        /// What is named.
+        proxy: SafeText,
+        /// The reason.
+        what: SafeText,
+    },
     /// A file could not be read.
     #[error("{path}: {what}")]
     File {
@@ -130,7 +139,7 @@ impl Origin {
     }
 }
 
-/// The bytes of a pin's archive. `progress` is told how many bytes came, and of how many where the server says so.
+/// The bytes of a pin's archive. `env` names proxies, as curl reads them; `progress` is told how many bytes came, and of how many where the server says so.
 ///
 /// # Errors
 /// As [`FetchFault`] tells.
@@ -138,14 +147,15 @@ pub fn archive(
     pin: &Pin,
     origin: &Origin,
     limits: Limits,
+    env: &Environment,
     progress: &mut dyn FnMut(u64, Option<u64>),
 ) -> Result<Vec<u8>, FetchFault> {
     match origin {
-        Origin::Release => download(&pin.url(), true, limits, progress),
+        Origin::Release => download(&pin.url(), true, limits, env, progress),
         Origin::Mirror(url) => {
             let url = if url.ends_with('/') { format!("{url}{}", pin.archive) } else { url.clone() };
             let only_https = url.to_ascii_lowercase().starts_with("https://");
-            download(&url, only_https, limits, progress)
+            download(&url, only_https, limits, env, progress)
         }
         Origin::File(path) => from_file(path, limits),
     }
@@ -167,10 +177,12 @@ fn download(
     url: &str,
     only_https: bool,
     limits: Limits,
+    env: &Environment,
     progress: &mut dyn FnMut(u64, Option<u64>),
 ) -> Result<Vec<u8>, FetchFault> {
     let agent = ureq::Agent::config_builder()
         .https_only(only_https)
+        .proxy(proxy(url, env)?)
         .max_redirects(limits.redirects)
         .timeout_global(Some(limits.total))
         .timeout_connect(Some(limits.connect))
@@ -203,6 +215,37 @@ fn download(
         }),
         Some(_) | None => Ok(bytes),
     }
+}
+
+/// The proxy for a URL, by curl's rules: the scheme's own variable, then `all_proxy`; hosts in
+/// `no_proxy` are reached without. Upper-case `HTTP_PROXY` is not read, since a CGI server sets it
+/// from a request's header.
+fn proxy(url: &str, env: &Environment) -> Result<Option<ureq::Proxy>, FetchFault> {
+    let var = |name: &&str| {
+        let value = env.get(std::ffi::OsStr::new(name))?.to_string_lossy().into_owned();
+        Some(value).filter(|value| !value.trim().is_empty())
+    };
+    let names: &[&str] = if url.to_ascii_lowercase().starts_with("https://") {
+        &["https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"]
+    } else {
+        &["http_proxy", "all_proxy", "ALL_PROXY"]
+    };
+    let Some(named) = names.iter().find_map(var) else { return Ok(None) };
+    let unusable =
+        |error: ureq::Error| FetchFault::Proxy { proxy: without_credentials(&named), what: error.to_string().into() };
+    let read = ureq::Proxy::new(named.trim()).map_err(unusable)?;
+    let mut builder = ureq::Proxy::builder(read.protocol()).host(read.host()).port(read.port());
+    if let Some(user) = read.username() {
+        builder = builder.username(user);
+    }
+    if let Some(password) = read.password() {
+        builder = builder.password(password);
+    }
+    let excepted = ["no_proxy", "NO_PROXY"].iter().find_map(var).unwrap_or_default();
+    for host in excepted.split(',').map(str::trim).filter(|host| !host.is_empty()) {
+        builder = builder.no_proxy(host);
+    }
+    builder.build().map(Some).map_err(unusable)
 }
 
 /// A URL without the user and password that a mirror's may hold, nor its query, which may hold a token.

@@ -61,6 +61,7 @@ pub fn ensure(
     pin: &Pin,
     origin: &Origin,
     limits: Limits,
+    env: &Environment,
     progress: &mut dyn FnMut(u64, Option<u64>),
 ) -> Result<Outcome, EnsureFault> {
     let lock = Lock::take(state)?;
@@ -70,7 +71,7 @@ pub fn ensure(
     {
         return Ok(Outcome::WasThere(placed));
     }
-    let archive = fetch::archive(pin, origin, limits, progress)?;
+    let archive = fetch::archive(pin, origin, limits, env, progress)?;
     let program = place::unpack(pin, &archive)?;
     let placed = place::put(state, pin, &program, &lock, &|path| runs(path, pin))?;
     Ok(Outcome::Put(placed))

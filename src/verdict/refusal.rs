@@ -282,6 +282,9 @@ impl From<EnsureFault> for Refusal {
             EnsureFault::Fetch(FetchFault::Origin(_)) => {
                 Self::new(Class::Usage, what, "name an http or https URL, or a file, after `--from`")
             }
+            EnsureFault::Fetch(FetchFault::Proxy { .. }) => {
+                Self::new(Class::Usage, what, "correct the variable that names the proxy, or unset it")
+            }
             EnsureFault::Fetch(FetchFault::File { .. }) => {
                 Self::new(Class::File, what, "name a file that can be read after `--from`")
             }

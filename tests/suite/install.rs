@@ -16,6 +16,8 @@ use tyran::install::gitleaks::{EnsureFault, Outcome, ensure};
 use tyran::install::pins::Pin;
 use tyran::install::place::{PlaceFault, placed};
 
+use tyran::world::Environment;
+
 use crate::support::Sandbox;
 
 const VERSION: &str = "1.2.3";
@@ -139,7 +141,7 @@ fn redirect(connection: &mut TcpStream, to: &str) {
 }
 
 fn put(sandbox: &Sandbox, pin: &Pin, origin: &Origin) -> Result<Outcome, EnsureFault> {
-    ensure(&sandbox.path("state"), pin, origin, limits(), &mut |_, _| {})
+    ensure(&sandbox.path("state"), pin, origin, limits(), &Environment::new(), &mut |_, _| {})
 }
 
 /// The fault, after which nothing may be in place nor lie about half done.
@@ -164,9 +166,16 @@ fn archive_from_a_mirror_is_put_in_place_and_found_again() {
     let archive = good_archive();
     let server = Server::of(archive.clone());
     let mut told = Vec::new();
-    let outcome = ensure(&sandbox.path("state"), &pin(&archive), &server.mirror(), limits(), &mut |came, promised| {
-        told.push((came, promised));
-    });
+    let outcome = ensure(
+        &sandbox.path("state"),
+        &pin(&archive),
+        &server.mirror(),
+        limits(),
+        &Environment::new(),
+        &mut |came, promised| {
+            told.push((came, promised));
+        },
+    );
     let Ok(Outcome::Put(put_now)) = outcome else { panic!("{outcome:?}") };
     assert_eq!(told.last().unwrap(), &(archive.len() as u64, Some(archive.len() as u64)));
     assert_eq!(fs::read(&put_now.path).unwrap(), program());
@@ -258,7 +267,7 @@ fn body_without_end_is_cut_off() {
         while connection.write_all(&[0u8; 65536]).is_ok() {}
     });
     let few = Limits { bytes: 1 << 20, ..limits() };
-    let fault = archive(&pin(b""), &server.mirror(), few, &mut |_, _| {}).unwrap_err();
+    let fault = archive(&pin(b""), &server.mirror(), few, &Environment::new(), &mut |_, _| {}).unwrap_err();
     assert!(matches!(fault, FetchFault::TooLarge { limit: 1_048_576, .. }), "{fault}");
 }
 
@@ -391,6 +400,38 @@ fn every_system_that_the_project_builds_for_has_a_pin() {
         }
     }
     assert_eq!(Pin::of("plan9", "x86_64"), None);
+}
+
+#[test]
+fn proxies_of_the_environment_are_honoured() {
+    let archive_bytes = good_archive();
+    let bytes = archive_bytes.clone();
+    // A proxy that opens every tunnel to itself: it answers the request inside as the mirror would.
+    let proxy = Server::new(move |target, _, connection| {
+        assert_eq!(target, "mirror.invalid:80");
+        let _ = connection.write_all(b"HTTP/1.1 200 OK\r\n\r\n");
+        let mut request = BufReader::new(connection.try_clone().unwrap());
+        let mut line = String::new();
+        while request.read_line(&mut line).unwrap_or(0) > 2 {
+            line.clear();
+        }
+        respond(connection, &bytes, bytes.len());
+    });
+    let through = |variable: &str, excepted: &str| {
+        let env = Environment::from([(variable.into(), (&proxy.url).into()), ("no_proxy".into(), excepted.into())]);
+        let origin = Origin::parse("http://mirror.invalid/").unwrap();
+        archive(&pin(&archive_bytes), &origin, limits(), &env, &mut |_, _| {})
+    };
+    assert_eq!(through("http_proxy", "other.invalid").unwrap(), archive_bytes);
+    assert_eq!(through("ALL_PROXY", "").unwrap(), archive_bytes);
+    // Without the proxy the name leads nowhere.
+    assert!(matches!(through("http_proxy", "x, mirror.invalid"), Err(FetchFault::Connection { .. })));
+    assert!(matches!(through("https_proxy", ""), Err(FetchFault::Connection { .. })));
+    assert_eq!(proxy.asked.load(Ordering::SeqCst), 2);
+    let env = Environment::from([("https_proxy".into(), "nonsense://person:word@host".into())]);
+    let fault = archive(&pin(b""), &Origin::Release, limits(), &env, &mut |_, _| {}).unwrap_err();
+    assert!(matches!(fault, FetchFault::Proxy { .. }), "{fault}");
+    assert!(!fault.to_string().contains("word"), "{fault}");
 }
 
 #[test]

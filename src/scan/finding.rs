@@ -109,8 +109,9 @@ pub struct Finding {
     pub remedy: Option<Arc<str>>,
 }
 
-/// Findings of several engines or threads as one list: sorted, and the same (rule, item, place)
-/// only once, the embedded engine's first since it knows more of its rule.
+/// Findings of several engines or threads as one list: sorted, and what one engine tells of a (rule,
+/// item, place) is not told by another one again; the embedded engine's is kept, since it knows more
+/// of its rule. An engine's own findings all stay: one encoded text can hold a secret twice.
 pub fn unite(mut findings: Vec<Finding>) -> Vec<Finding> {
     let key = |finding: &Finding| {
         (
@@ -123,6 +124,6 @@ pub fn unite(mut findings: Vec<Finding>) -> Vec<Finding> {
         )
     };
     findings.sort_by(|one, other| key(one).cmp(&key(other)).then_with(|| one.engine.cmp(other.engine)));
-    findings.dedup_by(|later, earlier| key(later) == key(earlier));
+    findings.dedup_by(|later, earlier| later.engine != earlier.engine && key(later) == key(earlier));
     findings
 }

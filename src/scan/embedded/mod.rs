@@ -3,7 +3,32 @@
 //! Promise: for the same configuration it finds what gitleaks 8.30.1 finds, and it also reads what
 //! gitleaks skips in silence.
 
+pub mod allowlist;
+mod class;
+pub mod config;
+pub mod context;
+mod decode;
+mod demand;
+mod detect;
+mod entropy;
 pub mod example;
+mod factor;
+mod fragment;
+pub mod glob;
+mod locate;
+mod matcher;
+mod merge;
+pub mod pattern;
+pub mod placeholder;
+mod prefilter;
 pub mod rules;
+mod selftest;
+mod session;
 pub mod shape;
+mod shared;
+pub mod translate;
 pub mod verify;
+
+pub use config::{Mode, Origin, RulesFault};
+pub use rules::{Rule, RuleSet};
+pub use session::{EmbeddedEngine, NAME, Options};

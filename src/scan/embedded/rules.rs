@@ -1,8 +1,8 @@
 //! The rules in force, and the schema they are written in.
 //!
-//! Promise: a `RuleSet` holds at least one rule, every one of them usable, and is known by a digest
-//! of everything that decides what it finds. Reading the text is `super::config`'s job, merging and
-//! judging it `super::merge`'s.
+//! Promise: a [`RuleSet`] holds at least one rule, every one of them usable, and is known by a digest
+//! of everything that decides what it finds. Reading the text is [`super::config`]'s job, merging and
+//! judging it [`super::merge`]'s.
 //!
 //! # Schema
 //!
@@ -25,7 +25,7 @@
 //! | `distinct` | number | least number of distinct characters in the secret |
 //! | `requires` | list of `"digit"`, `"lower"`, `"upper"`, `"letter"`, `"symbol"` | kinds of characters of which the secret must hold at least one each |
 //! | `stopwords` | list | words (letters and digits, ignoring case) which make the secret harmless when they stand in it *as a whole word* |
-//! | `placeholders` | `"keep"`, `"note"`, `"drop"` | what becomes of a secret that is an evident dummy (see `super::placeholder`); `"keep"` when not said |
+//! | `placeholders` | `"keep"`, `"note"`, `"drop"` | what becomes of a secret that is an evident dummy (see [`super::placeholder`]); `"keep"` when not said |
 //! | `files` | list of globs | the rule is for these files only. An item without a path is taken for one of them |
 //! | `not_files` | list of globs | the rule is not for these files |
 //! | `[rules.context]` | table | what must stand near the match, see below |
@@ -44,3 +44,238 @@
 //!
 //! Without `--compat` an unknown key is an error, as is everything else that gitleaks passes over in
 //! silence (a misspelt section, an allowlist that attaches to nothing, no rules at all).
+
+use std::borrow::Cow;
+use std::path::Path;
+use std::sync::{Arc, OnceLock};
+
+use sha2::{Digest, Sha256};
+
+use super::allowlist::Allowlist;
+use super::config::{Mode, Origin, RulesFault};
+use super::context::Context;
+use super::pattern::Pattern;
+use crate::scan::{Confidence, Severity};
+
+/// Every rule in force, with the allowlists that go for all of them.
+#[derive(Debug)]
+pub struct RuleSet {
+    pub(super) rules: Vec<Rule>,
+    pub(super) allowlists: Vec<Arc<Allowlist>>,
+    pub(super) mode: Mode,
+    /// The texts that it was made of.
+    pub(super) sources: Vec<Cow<'static, str>>,
+    pub(super) digest: OnceLock<String>,
+    pub(super) warnings: Vec<String>,
+}
+
+/// One rule.
+#[derive(Debug)]
+pub struct Rule {
+    /// Its id, unique in its set.
+    pub id: Arc<str>,
+    /// What it finds, for people.
+    pub description: Arc<str>,
+    /// Lower-cased; one of them must occur before the regex is tried. None: it is always tried.
+    pub keywords: Vec<String>,
+    /// Free words of the rule's author.
+    pub tags: Arc<[String]>,
+    /// How bad a leak is.
+    pub severity: Severity,
+    /// How sure a hit is.
+    pub confidence: Confidence,
+    /// Where the credential is documented.
+    pub url: Option<Arc<str>>,
+    /// What to do on a leak.
+    pub remedy: Option<Arc<str>>,
+    /// What the credential looks like, where the rule says it as a shape.
+    pub shapes: Vec<String>,
+    /// Names that such a value is given to, where the rule asks for them.
+    pub names: Vec<String>,
+    /// Texts in which it must find something, see [`super::example`].
+    pub examples: Vec<String>,
+    /// Texts in which it must find nothing.
+    pub counter_examples: Vec<String>,
+    pub(super) regex: Option<Pattern>,
+    pub(super) path: Option<Pattern>,
+    pub(super) secret_group: usize,
+    pub(super) entropy: f64,
+    pub(super) skip_report: bool,
+    pub(super) required: Vec<Required>,
+    pub(super) allowlists: Vec<Arc<Allowlist>>,
+    pub(super) demands: Demands,
+}
+
+impl Rule {
+    /// The regex as it is written, where there is one.
+    pub fn regex(&self) -> Option<&str> {
+        self.regex.as_ref().map(Pattern::as_str)
+    }
+
+    /// The path pattern as it is written, where there is one.
+    pub fn path(&self) -> Option<&str> {
+        self.path.as_ref().map(Pattern::as_str)
+    }
+
+    /// The capture group that is the secret; 0: the first that is not empty.
+    pub fn secret_group(&self) -> usize {
+        self.secret_group
+    }
+
+    /// Shannon entropy that the secret must exceed; 0 is no demand.
+    pub fn entropy(&self) -> f64 {
+        self.entropy
+    }
+
+    /// The longest match this rule can have, in bytes; 1 MiB where its regex sets no bound.
+    pub fn span(&self) -> usize {
+        self.regex.as_ref().map_or(0, Pattern::span)
+    }
+
+    /// The name of the validator that the secret must satisfy, where there is one.
+    pub fn checksum(&self) -> Option<&'static str> {
+        self.demands.checksum.map(|validator| validator.name())
+    }
+}
+
+/// A rule that must have a finding near by for another one's to count.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Required {
+    pub(super) id: String,
+    pub(super) within_lines: Option<i64>,
+    pub(super) within_columns: Option<i64>,
+}
+
+/// What tyran's own keys ask of a match, beyond gitleaks' schema.
+#[derive(Debug, Default)]
+pub struct Demands {
+    pub(super) checksum: Option<&'static dyn super::verify::Validator>,
+    pub(super) on_invalid: Outcome,
+    pub(super) keep_confidence: bool,
+    pub(super) distinct: usize,
+    pub(super) requires: Vec<CharacterKind>,
+    pub(super) stopwords: Vec<String>,
+    pub(super) placeholders: Outcome,
+    pub(super) files: Vec<super::glob::Glob>,
+    pub(super) not_files: Vec<super::glob::Glob>,
+    pub(super) context: Option<Context>,
+}
+
+impl Demands {
+    /// Takes over what a rule of the same id says.
+    pub(super) fn take_over(&mut self, other: Self) {
+        if other.checksum.is_some() {
+            (self.checksum, self.on_invalid, self.keep_confidence) =
+                (other.checksum, other.on_invalid, other.keep_confidence);
+        }
+        self.distinct = self.distinct.max(other.distinct);
+        self.requires.extend(other.requires);
+        self.stopwords.extend(other.stopwords);
+        if other.placeholders != Outcome::Keep {
+            self.placeholders = other.placeholders;
+        }
+        self.files.extend(other.files);
+        self.not_files.extend(other.not_files);
+        if other.context.is_some() {
+            self.context = other.context;
+        }
+    }
+}
+
+/// What becomes of a finding.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Outcome {
+    /// It stays as it is.
+    #[default]
+    Keep,
+    /// It is lowered to a note.
+    Note,
+    /// It is none.
+    Drop,
+}
+
+/// Kinds of characters that `requires` speaks of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CharacterKind {
+    /// 0 to 9.
+    Digit,
+    /// a to z.
+    Lower,
+    /// A to Z.
+    Upper,
+    /// a to z, A to Z.
+    Letter,
+    /// Anything else that is printable.
+    Symbol,
+}
+
+/// tyran's own rules, part of the program.
+pub(super) const BUILTIN: &str = include_str!("../../../rules/default.toml");
+
+impl RuleSet {
+    /// tyran's own rules.
+    ///
+    /// # Errors
+    /// Never in a program whose tests have passed; an error all the same, since no rules is no scan.
+    pub fn builtin() -> Result<Arc<Self>, RulesFault> {
+        static READ: OnceLock<Arc<RuleSet>> = OnceLock::new();
+        if let Some(read) = READ.get() {
+            return Ok(Arc::clone(read));
+        }
+        let read = super::merge::rule_set(Cow::Borrowed(BUILTIN), &Origin::Builtin, Mode::Strict).map(Arc::new)?;
+        Ok(Arc::clone(READ.get_or_init(|| read)))
+    }
+
+    /// Rules of a file.
+    ///
+    /// # Errors
+    /// When it cannot be read, or says something that cannot be used; names the line and what to do.
+    pub fn load(path: &Path, mode: Mode) -> Result<Arc<Self>, RulesFault> {
+        let text = super::config::read_file(path)?;
+        super::merge::rule_set(Cow::Owned(text), &Origin::File(path.to_owned()), mode).map(Arc::new)
+    }
+
+    /// Rules of a text; `origin` is named in errors, and relative `extend.path` are looked up from the
+    /// working directory, as gitleaks does.
+    ///
+    /// # Errors
+    /// As [`RuleSet::load`].
+    pub fn parse(text: &str, origin: Origin, mode: Mode) -> Result<Arc<Self>, RulesFault> {
+        super::merge::rule_set(Cow::Owned(text.to_owned()), &origin, mode).map(Arc::new)
+    }
+
+    /// SHA-256 of everything that decides what is found, hexadecimal.
+    pub fn digest(&self) -> &str {
+        self.digest.get_or_init(|| {
+            let mut hasher = Sha256::new();
+            hasher.update(match self.mode {
+                Mode::Strict => b"strict".as_slice(),
+                Mode::Compat => b"compat",
+            });
+            for source in &self.sources {
+                hasher.update((source.len() as u64).to_le_bytes());
+                hasher.update(source.as_bytes());
+            }
+            hex::encode(hasher.finalize())
+        })
+    }
+
+    /// The rules, in the order of their text.
+    pub fn rules(&self) -> &[Rule] {
+        &self.rules
+    }
+
+    /// How strictly they were read.
+    pub fn mode(&self) -> Mode {
+        self.mode
+    }
+
+    /// What was passed over while reading in [`Mode::Compat`], for people.
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+
+    pub(super) fn find(&self, id: &str) -> Option<usize> {
+        self.rules.iter().position(|rule| &*rule.id == id)
+    }
+}

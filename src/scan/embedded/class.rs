@@ -1,0 +1,251 @@
+//! Sets of code points as RE2 knows them, surrogates included, and sets of bytes.
+//!
+//! Promise: folding, negation and the bytes that a set matches are RE2's: simple Unicode folding, a
+//! set that holds all of U+0080 to U+10FFFF matches every form of two to four bytes that looks like
+//! UTF-8 (surrogates and overlong ones too), a smaller one its own code points and surrogates only.
+
+use regex_syntax::hir::{Class, ClassBytes, ClassBytesRange, ClassUnicode, ClassUnicodeRange, Hir};
+use regex_syntax::utf8::Utf8Sequences;
+
+/// The highest code point.
+pub(super) const LAST: u32 = 0x10_FFFF;
+const SURROGATES: (u32, u32) = (0xD800, 0xDFFF);
+
+/// A set of code points: sorted ranges which neither overlap nor touch.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct CodeSet(Vec<(u32, u32)>);
+
+impl CodeSet {
+    pub(super) fn of(ranges: &[(u32, u32)]) -> Self {
+        let mut set = Self(ranges.to_vec());
+        set.settle();
+        set
+    }
+
+    pub(super) fn push(&mut self, first: u32, last: u32) {
+        self.0.push((first, last));
+    }
+
+    pub(super) fn extend(&mut self, other: &Self) {
+        self.0.extend_from_slice(&other.0);
+    }
+
+    /// Restores the invariant after [`CodeSet::push`].
+    pub(super) fn settle(&mut self) {
+        self.0.sort_unstable();
+        let mut settled: Vec<(u32, u32)> = Vec::with_capacity(self.0.len());
+        for &(first, last) in &self.0 {
+            match settled.last_mut() {
+                Some(previous) if first <= previous.1.saturating_add(1) => previous.1 = previous.1.max(last),
+                _ => settled.push((first, last)),
+            }
+        }
+        self.0 = settled;
+    }
+
+    /// Everything that is not in the (settled) set.
+    pub(super) fn negated(&self) -> Self {
+        let (mut rest, mut next) = (Vec::with_capacity(self.0.len() + 1), 0);
+        for &(first, last) in &self.0 {
+            if first > next {
+                rest.push((next, first - 1));
+            }
+            next = last + 1;
+        }
+        if next <= LAST {
+            rest.push((next, LAST));
+        }
+        Self(rest)
+    }
+
+    /// The set with everything that differs from a member in letter case only.
+    pub(super) fn folded(&self) -> Self {
+        let mut folded = self.clone();
+        let mut beyond = Vec::new();
+        for &(first, last) in &self.0 {
+            fold_ascii(first, last, &mut folded);
+            if last >= 0x80 {
+                beyond.extend(scalar_ranges(first.max(0x80), last));
+            }
+        }
+        if !beyond.is_empty() {
+            let mut class = ClassUnicode::new(beyond);
+            // Without the tables of the crate's Unicode features this would be an error; they are on.
+            if class.try_case_fold_simple().is_ok() {
+                folded.0.extend(class.iter().map(|range| (u32::from(range.start()), u32::from(range.end()))));
+            }
+        }
+        folded.settle();
+        folded
+    }
+
+    /// The lower-case ASCII characters it stands for, when there are at most `limit` and no others.
+    pub(super) fn few_lower(&self, limit: usize) -> Option<Vec<u8>> {
+        let mut few = Vec::new();
+        for &(first, last) in &self.0 {
+            if last - first >= 64 {
+                return None;
+            }
+            for code in first..=last {
+                let byte = match code {
+                    0x212A => b'k',
+                    0x017F => b's',
+                    _ => u8::try_from(code).ok().filter(u8::is_ascii)?.to_ascii_lowercase(),
+                };
+                if !few.contains(&byte) {
+                    few.push(byte);
+                }
+            }
+        }
+        (!few.is_empty() && few.len() <= limit).then_some(few)
+    }
+
+    fn ascii(&self) -> Vec<ClassBytesRange> {
+        let below = self.0.iter().filter(|&&(first, _)| first < 0x80);
+        below.map(|&(first, last)| ClassBytesRange::new(byte(first), byte(last.min(0x7F)))).collect()
+    }
+
+    fn holds_all_beyond_ascii(&self) -> bool {
+        self.0.last().is_some_and(|&(first, last)| first <= 0x80 && last == LAST)
+    }
+
+    /// The set's ASCII part as an expression over bytes.
+    pub(super) fn ascii_hir(&self) -> Hir {
+        Hir::class(Class::Bytes(ClassBytes::new(self.ascii())))
+    }
+
+    /// The set as an expression over bytes.
+    pub(super) fn hir(&self) -> Hir {
+        let mut forms = vec![self.ascii_hir()];
+        if self.holds_all_beyond_ascii() {
+            for lead in [(0xC2, 0xDF, 1), (0xE0, 0xEF, 2), (0xF0, 0xF4, 3)] {
+                let mut parts = vec![bytes(lead.0, lead.1)];
+                parts.extend((0..lead.2).map(|_| bytes(0x80, 0xBF)));
+                forms.push(Hir::concat(parts));
+            }
+            return Hir::alternation(forms);
+        }
+        for &(first, last) in self.0.iter().filter(|&&(_, last)| last >= 0x80) {
+            for range in scalar_ranges(first.max(0x80), last) {
+                for sequence in Utf8Sequences::new(range.start(), range.end()) {
+                    let parts = sequence.as_slice().iter().map(|part| bytes(part.start, part.end)).collect();
+                    forms.push(Hir::concat(parts));
+                }
+            }
+            forms.extend(surrogates(first, last));
+        }
+        Hir::alternation(forms)
+    }
+
+    /// Every byte that a member's form holds.
+    pub(super) fn byte_set(&self) -> ByteSet {
+        let mut set = ByteSet::default();
+        for range in self.ascii() {
+            set.insert_range(range.start(), range.end());
+        }
+        if self.0.last().is_some_and(|&(_, last)| last >= 0x80) {
+            // Which ones exactly matters little: what is asked is whether a byte can be excluded.
+            set.insert_range(0x80, 0xF4);
+        }
+        set
+    }
+
+    /// The lengths in bytes of its shortest and its longest member.
+    pub(super) fn lengths(&self) -> (usize, usize) {
+        let length = |code: u32| match code {
+            0..0x80 => 1,
+            0x80..0x800 => 2,
+            0x800..0x1_0000 => 3,
+            _ => 4,
+        };
+        let least = self.0.first().map_or(0, |&(first, _)| length(first));
+        (least, self.0.last().map_or(0, |&(_, last)| length(last)))
+    }
+}
+
+fn byte(code: u32) -> u8 {
+    u8::try_from(code).unwrap_or(u8::MAX)
+}
+
+fn bytes(first: u8, last: u8) -> Hir {
+    Hir::class(Class::Bytes(ClassBytes::new([ClassBytesRange::new(first, last)])))
+}
+
+/// Case variants of the ASCII letters in a range, with the two signs that fold to `k` and `s`.
+fn fold_ascii(first: u32, last: u32, folded: &mut CodeSet) {
+    for (from, to, other) in [(0x41, 0x5A, 0x61), (0x61, 0x7A, 0x41)] {
+        let (low, high) = (first.max(from), last.min(to));
+        if low > high {
+            continue;
+        }
+        folded.push(low - from + other, high - from + other);
+        if (low - from..=high - from).contains(&10) {
+            folded.push(0x212A, 0x212A);
+        }
+        if (low - from..=high - from).contains(&18) {
+            folded.push(0x017F, 0x017F);
+        }
+    }
+}
+
+/// A range without the surrogates in it.
+fn scalar_ranges(first: u32, last: u32) -> impl Iterator<Item = ClassUnicodeRange> {
+    let below = (first, last.min(SURROGATES.0 - 1));
+    let above = (first.max(SURROGATES.1 + 1), last);
+    [below, above]
+        .into_iter()
+        .filter(|range| range.0 <= range.1)
+        .filter_map(|(first, last)| Some(ClassUnicodeRange::new(char::from_u32(first)?, char::from_u32(last)?)))
+}
+
+/// The forms of those surrogates that a range holds.
+fn surrogates(first: u32, last: u32) -> Option<Hir> {
+    let (first, last) = (first.max(SURROGATES.0), last.min(SURROGATES.1));
+    if first > last {
+        return None;
+    }
+    let split = |code: u32| (byte(0x80 | (code >> 6 & 0x3F)), byte(0x80 | (code & 0x3F)));
+    let ((high_first, low_first), (high_last, low_last)) = (split(first), split(last));
+    let forms = (high_first..=high_last).map(|high| {
+        let from = if high == high_first { low_first } else { 0x80 };
+        let to = if high == high_last { low_last } else { 0xBF };
+        Hir::concat(vec![bytes(0xED, 0xED), bytes(high, high), bytes(from, to)])
+    });
+    Some(Hir::alternation(forms.collect()))
+}
+
+/// A set of bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct ByteSet([u64; 4]);
+
+impl ByteSet {
+    pub(super) const ALL: Self = Self([u64::MAX; 4]);
+    pub(super) const NONE: Self = Self([0; 4]);
+
+    pub(super) fn insert(&mut self, byte: u8) {
+        if let Some(word) = self.0.get_mut(usize::from(byte >> 6)) {
+            *word |= 1 << (byte & 63);
+        }
+    }
+
+    pub(super) fn insert_range(&mut self, first: u8, last: u8) {
+        (first..=last).for_each(|byte| self.insert(byte));
+    }
+
+    pub(super) fn contains(&self, byte: u8) -> bool {
+        self.0.get(usize::from(byte >> 6)).is_some_and(|word| word >> (byte & 63) & 1 == 1)
+    }
+
+    pub(super) fn union(mut self, other: Self) -> Self {
+        self.0.iter_mut().zip(other.0).for_each(|(own, theirs)| *own |= theirs);
+        self
+    }
+
+    pub(super) fn is_all(&self) -> bool {
+        *self == Self::ALL
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = u8> + '_ {
+        (0..=u8::MAX).filter(|&byte| self.contains(byte))
+    }
+}

@@ -1,0 +1,507 @@
+//! One rule's matches in one text.
+//!
+//! Promise: the matches are those of a search through the whole text, leftmost first and without
+//! overlap, whichever way they were found. Where the pattern allows it (see [`super::factor`]) only the
+//! surroundings of its own texts are searched: each place where one occurs is first judged by the bytes
+//! behind it, then by the pattern's tail alone, and only then by the pattern.
+
+use std::sync::OnceLock;
+
+use regex_automata::hybrid::dfa::{self, DFA};
+use regex_automata::nfa::thompson;
+use regex_automata::{Anchored, Input, meta};
+
+use super::class::ByteSet;
+use super::factor::{Extent, Factor, Plan, Profile};
+use super::pattern::Pattern;
+use super::translate::{Node, PatternFault, Text};
+
+/// A match: first byte and one past the last.
+pub(super) type Span = (usize, usize);
+
+/// Where a rule's text may stand: the place and which of the rule's factors.
+pub(super) type Candidate = (usize, u16);
+
+/// A longer match than this is not tried at every place, lest the work be quadratic.
+const LONGEST_CHECK: usize = super::factor::LONGEST_CHECK;
+/// What a lazy automaton of a tail may hold.
+const TAIL_CACHE_BYTES: usize = 1 << 20;
+
+/// How a rule's matches are found.
+#[derive(Debug)]
+pub(super) enum Method {
+    /// By running the pattern over the whole text.
+    Everywhere,
+    /// Near its texts.
+    Near(Near),
+}
+
+/// What is needed to search near texts.
+#[derive(Debug)]
+pub(super) struct Near {
+    factors: Vec<Factor>,
+    profiles: Vec<Profile>,
+    /// How far the check can reach from a text's start in ASCII text.
+    reaches: Vec<usize>,
+    /// For each of the words that were handed to [`Method::new`]: where texts stand relative to it.
+    sites: Vec<Vec<Site>>,
+    /// The texts themselves, where the words do not tell their places.
+    own: Option<aho_corasick::AhoCorasick>,
+    /// Which (factor, text) each pattern of `own` is.
+    own_texts: Vec<(u16, u16)>,
+    /// Nothing stands before the texts, and the rest is short: a match begins at a text.
+    anchored: bool,
+    check: Check,
+}
+
+/// A text relative to a word in it.
+#[derive(Clone, Copy, Debug)]
+struct Site {
+    factor: u16,
+    text: u16,
+    offset: u16,
+}
+
+/// The pattern's tail (or all of it, when matches begin at the texts) as a lazy automaton.
+#[derive(Debug)]
+struct Check {
+    node: Node,
+    ascii: OnceLock<Option<DFA>>,
+    any: OnceLock<Option<DFA>>,
+}
+
+impl Check {
+    fn dfa(&self, ascii: bool) -> Option<&DFA> {
+        let (cell, text) = if ascii { (&self.ascii, Text::Ascii) } else { (&self.any, Text::Any) };
+        cell.get_or_init(|| build_dfa(&self.node, text)).as_ref()
+    }
+}
+
+fn build_dfa(node: &Node, text: Text) -> Option<DFA> {
+    let config = thompson::Config::new()
+        .utf8(false)
+        .which_captures(thompson::WhichCaptures::None)
+        .nfa_size_limit(Some(64 << 20));
+    let nfa = thompson::Compiler::new().configure(config).build_from_hir(&node.hir(text)).ok()?;
+    let config = dfa::Config::new().cache_capacity(TAIL_CACHE_BYTES).skip_cache_capacity_check(true);
+    dfa::Builder::new().configure(config).build_from_nfa(nfa).ok()
+}
+
+/// What one thread keeps for one pattern.
+#[derive(Debug, Default)]
+pub(super) struct Caches {
+    full: [Option<meta::Cache>; 2],
+    check: [Option<dfa::Cache>; 2],
+}
+
+impl Method {
+    /// How to find the matches of `pattern`, when the places of `words` (lower-case) will be known.
+    pub(super) fn new(pattern: &Pattern, words: &[String]) -> Self {
+        match pattern.plan(words) {
+            Plan::Everywhere => Self::Everywhere,
+            Plan::Near(factors) => Near::new(pattern, factors, words).map_or(Self::Everywhere, Self::Near),
+        }
+    }
+
+    /// The texts to look for when a rule has no words of its own.
+    pub(super) fn texts(pattern: &Pattern) -> Vec<String> {
+        match pattern.plan(&[]) {
+            Plan::Everywhere => Vec::new(),
+            Plan::Near(factors) => {
+                let texts = factors.iter().flat_map(|factor| &factor.texts);
+                let mut texts: Vec<String> = texts.filter_map(|text| String::from_utf8(text.clone()).ok()).collect();
+                texts.sort_unstable();
+                texts.dedup();
+                texts
+            }
+        }
+    }
+
+    /// Which bytes can follow the `word`-th word, of two bytes, where that matters for a match.
+    pub(super) fn follow(&self, word: usize) -> ByteSet {
+        match self {
+            Self::Everywhere => ByteSet::ALL,
+            Self::Near(near) => near.follow(word),
+        }
+    }
+
+    /// Notes the places that an occurrence of a word hints at.
+    #[inline]
+    pub(super) fn note(&self, text: &[u8], at: usize, word: usize, guarded: bool, candidates: &mut Vec<Candidate>) {
+        if let Self::Near(near) = self {
+            for site in near.sites.get(word).map(Vec::as_slice).unwrap_or_default() {
+                if let Some(start) = at.checked_sub(usize::from(site.offset))
+                    && near.admits(text, start, *site, guarded)
+                {
+                    candidates.push((start, site.factor));
+                }
+            }
+        }
+    }
+
+    /// Whether there is nothing to find in a text without candidates.
+    pub(super) fn needs_candidates(&self) -> bool {
+        match self {
+            Self::Everywhere => false,
+            Self::Near(near) => near.own.is_none(),
+        }
+    }
+}
+
+impl Near {
+    fn new(pattern: &Pattern, factors: Vec<Factor>, words: &[String]) -> Option<Self> {
+        let mut sites = vec![Vec::new(); words.len()];
+        let mut covered = true;
+        for (factor_place, factor) in factors.iter().enumerate() {
+            for (text_place, text) in factor.texts.iter().enumerate() {
+                let found = words.iter().enumerate().find_map(|(word_place, word)| {
+                    let offset = (!word.is_empty()).then(|| memchr::memmem::find(text, word.as_bytes()))??;
+                    Some((word_place, offset))
+                });
+                let Some((word_place, offset)) = found else {
+                    covered = false;
+                    continue;
+                };
+                let site = Site {
+                    factor: u16::try_from(factor_place).ok()?,
+                    text: u16::try_from(text_place).ok()?,
+                    offset: u16::try_from(offset).ok()?,
+                };
+                sites.get_mut(word_place)?.push(site);
+            }
+        }
+        let nothing = |extent: &Extent| extent.most == Some(0);
+        let bounded = |extent: &Extent| extent.most.is_some_and(|most| most <= LONGEST_CHECK);
+        let anchored = factors.iter().all(|factor| nothing(&factor.before) && bounded(&factor.after));
+        let node = if anchored {
+            pattern.tree().ok()?.node.flat()
+        } else {
+            Node::Either(factors.iter().map(|factor| Node::Concat(factor.bounded_tail().to_vec())).collect())
+        };
+        let mut near = Self {
+            profiles: factors.iter().map(Factor::profile).collect(),
+            reaches: factors.iter().map(|factor| factor.reach(anchored)).collect(),
+            factors,
+            sites,
+            own: None,
+            own_texts: Vec::new(),
+            anchored,
+            check: Check { node, ascii: OnceLock::new(), any: OnceLock::new() },
+        };
+        if !covered {
+            near.look_for_texts()?;
+        }
+        Some(near)
+    }
+
+    fn look_for_texts(&mut self) -> Option<()> {
+        let mut texts = Vec::new();
+        for (factor_place, factor) in self.factors.iter().enumerate() {
+            for (text_place, text) in factor.texts.iter().enumerate() {
+                self.own_texts.push((u16::try_from(factor_place).ok()?, u16::try_from(text_place).ok()?));
+                texts.push(text.clone());
+            }
+        }
+        self.sites.iter_mut().for_each(Vec::clear);
+        self.own = aho_corasick::AhoCorasick::builder()
+            .ascii_case_insensitive(true)
+            .kind(Some(aho_corasick::AhoCorasickKind::ContiguousNFA))
+            .build(texts)
+            .ok();
+        self.own.is_some().then_some(())
+    }
+
+    fn follow(&self, word: usize) -> ByteSet {
+        if self.own.is_some() {
+            return ByteSet::ALL;
+        }
+        let mut follow = ByteSet::NONE;
+        for site in self.sites.get(word).map(Vec::as_slice).unwrap_or_default() {
+            let (factor, text) = (usize::from(site.factor), usize::from(site.text));
+            let next = self.factors.get(factor).and_then(|factor| factor.texts.get(text));
+            match next.and_then(|text| text.get(usize::from(site.offset) + 2)) {
+                Some(&byte) => {
+                    follow.insert(byte);
+                    follow.insert(byte.to_ascii_uppercase());
+                }
+                None => {
+                    let behind = self.profiles.get(factor).map_or(ByteSet::ALL, Profile::first);
+                    follow = follow.union(behind);
+                }
+            }
+        }
+        follow
+    }
+
+    #[inline]
+    fn admits(&self, text: &[u8], start: usize, site: Site, guarded: bool) -> bool {
+        let factor_place = usize::from(site.factor);
+        let Some(factor) = self.factors.get(factor_place) else { return false };
+        let Some(needle) = factor.texts.get(usize::from(site.text)) else { return false };
+        let Some((there, behind)) = text.get(start..).and_then(|rest| rest.split_at_checked(needle.len())) else {
+            return false;
+        };
+        if !there.eq_ignore_ascii_case(needle) {
+            return false;
+        }
+        if !guarded {
+            return true;
+        }
+        let is_word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+        let joined = factor.word_before
+            && there.first().copied().is_some_and(is_word)
+            && start.checked_sub(1).and_then(|before| text.get(before)).copied().is_some_and(is_word);
+        !joined && self.profiles.get(factor_place).is_some_and(|profile| profile.admits(behind))
+    }
+}
+
+/// A text that is searched, and what is known of it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Haystack<'t> {
+    pub(super) text: &'t [u8],
+    pub(super) ascii: bool,
+    /// It holds a sign of several bytes that is a letter in another case, which only the pattern
+    /// itself can find.
+    pub(super) odd_letters: bool,
+}
+
+impl<'t> Haystack<'t> {
+    pub(super) fn new(text: &'t [u8]) -> Self {
+        Self { text, ascii: text.is_ascii(), odd_letters: false }
+    }
+}
+
+/// Every match of a pattern, in order.
+pub(super) fn matches(
+    pattern: &Pattern,
+    method: &Method,
+    haystack: Haystack<'_>,
+    candidates: &mut Vec<Candidate>,
+    caches: &mut Caches,
+) -> Result<Vec<Span>, PatternFault> {
+    let mut found = Vec::new();
+    match method {
+        Method::Near(near) if !(near.own.is_some() && haystack.odd_letters) => {
+            near.matches(pattern, haystack, candidates, caches, &mut found)?;
+        }
+        Method::Everywhere | Method::Near(_) => {
+            search(pattern, haystack, (0, haystack.text.len()), haystack.ascii, caches, &mut found)?;
+        }
+    }
+    Ok(found)
+}
+
+impl Near {
+    fn matches(
+        &self,
+        pattern: &Pattern,
+        haystack: Haystack<'_>,
+        candidates: &mut Vec<Candidate>,
+        caches: &mut Caches,
+        found: &mut Vec<Span>,
+    ) -> Result<(), PatternFault> {
+        if let Some(own) = &self.own {
+            candidates.clear();
+            for hit in own.find_overlapping_iter(haystack.text) {
+                if let Some(&(factor, text)) = self.own_texts.get(hit.pattern().as_usize())
+                    && self.admits(haystack.text, hit.start(), Site { factor, text, offset: 0 }, true)
+                {
+                    candidates.push((hit.start(), factor));
+                }
+            }
+        }
+        candidates.sort_unstable();
+        candidates.dedup();
+        if self.anchored {
+            self.at_texts(pattern, haystack, candidates, caches, found)
+        } else {
+            self.around_texts(pattern, haystack, candidates, caches, found)
+        }
+    }
+
+    /// The matches when each of them begins at a text.
+    fn at_texts(
+        &self,
+        pattern: &Pattern,
+        haystack: Haystack<'_>,
+        candidates: &[Candidate],
+        caches: &mut Caches,
+        found: &mut Vec<Span>,
+    ) -> Result<(), PatternFault> {
+        let mut free_from = 0;
+        for &(start, factor) in candidates {
+            if start < free_from {
+                continue;
+            }
+            let ascii = haystack.ascii || self.tail_is_ascii(haystack.text, start, factor);
+            let input = Input::new(haystack.text).range(start..).anchored(Anchored::Yes);
+            let end = match self.run_check(&input, ascii, caches) {
+                Some(end) => end,
+                None => {
+                    let regex = pattern.regex(ascii)?;
+                    let cache = full_cache(caches, ascii, regex);
+                    regex.search_half_with(cache, &input).map(|half| half.offset())
+                }
+            };
+            if let Some(end) = end {
+                found.push((start, end));
+                free_from = end.max(start + 1);
+            }
+        }
+        Ok(())
+    }
+
+    /// The end of what the automaton finds; `None` when it gave up.
+    fn run_check(&self, input: &Input<'_>, ascii: bool, caches: &mut Caches) -> Option<Option<usize>> {
+        let dfa = self.check.dfa(ascii)?;
+        let cache = caches.check[usize::from(ascii)].get_or_insert_with(|| dfa.create_cache());
+        dfa.try_search_fwd(cache, input).ok().map(|half| half.map(|half| half.offset()))
+    }
+
+    /// Whether all of the text that a match could reach from `start` on is ASCII.
+    fn tail_is_ascii(&self, text: &[u8], start: usize, factor: u16) -> bool {
+        let Some(reach) = self.reaches.get(usize::from(factor)) else { return false };
+        let end = (start + reach).min(text.len());
+        text.get(start..end).is_some_and(<[u8]>::is_ascii)
+    }
+
+    /// The matches when something stands before the texts, or they can be long.
+    fn around_texts(
+        &self,
+        pattern: &Pattern,
+        haystack: Haystack<'_>,
+        candidates: &[Candidate],
+        caches: &mut Caches,
+        found: &mut Vec<Span>,
+    ) -> Result<(), PatternFault> {
+        let text = haystack.text;
+        let mut regions: Vec<Span> = Vec::new();
+        let mut runs = vec![Runs::default(); self.factors.len()];
+        for &(start, place) in candidates {
+            let place_index = usize::from(place);
+            let (Some(factor), Some(runs)) = (self.factors.get(place_index), runs.get_mut(place_index)) else {
+                continue;
+            };
+            let ascii = haystack.ascii || self.tail_is_ascii(text, start, place);
+            let input = Input::new(text).range(start..).anchored(Anchored::Yes).earliest(true);
+            if self.run_check(&input, ascii, caches) == Some(None) {
+                continue;
+            }
+            regions.push((
+                runs.region_start(text, start, &factor.before, haystack.ascii),
+                runs.region_end(text, start + longest(factor), &factor.after, haystack.ascii),
+            ));
+        }
+        regions.sort_unstable();
+        let mut merged: Vec<Span> = Vec::with_capacity(regions.len());
+        for region in regions {
+            match merged.last_mut() {
+                Some(last) if region.0 <= last.1 => last.1 = last.1.max(region.1),
+                _ => merged.push(region),
+            }
+        }
+        for region in merged {
+            let ascii = haystack.ascii || text.get(region.0..region.1).is_some_and(<[u8]>::is_ascii);
+            search(pattern, haystack, region, ascii, caches, found)?;
+        }
+        Ok(())
+    }
+}
+
+fn longest(factor: &Factor) -> usize {
+    // Each `k` or `s` of a text can be a sign of up to three bytes.
+    factor.texts.iter().map(Vec::len).max().unwrap_or(0) * 3
+}
+
+/// Remembers where unbounded runs of bytes begin and end, so that a long one is walked once only.
+#[derive(Clone, Copy, Debug, Default)]
+struct Runs {
+    /// A place, and where the run before it begins.
+    before: Option<Span>,
+    /// Where the last run ends.
+    after: usize,
+}
+
+impl Runs {
+    fn region_start(&mut self, text: &[u8], start: usize, before: &Extent, ascii: bool) -> usize {
+        let run = match if ascii { before.most_ascii } else { before.most } {
+            Some(most) => return start.saturating_sub(most),
+            None if before.bytes.is_all() => return 0,
+            None => {
+                let (known, begin) = self.before.unwrap_or((0, 0));
+                let front = text.get(known..start).unwrap_or_default();
+                front.iter().rposition(|&byte| !before.bytes.contains(byte)).map_or(begin, |at| known + at + 1)
+            }
+        };
+        self.before = Some((start, run));
+        run
+    }
+
+    fn region_end(&mut self, text: &[u8], from: usize, after: &Extent, ascii: bool) -> usize {
+        let from = from.min(text.len());
+        match if ascii { after.most_ascii } else { after.most } {
+            Some(most) => from.saturating_add(most).min(text.len()),
+            None if after.bytes.is_all() => text.len(),
+            None if self.after >= from => self.after,
+            None => {
+                let rest = text.get(from..).unwrap_or_default();
+                self.after =
+                    rest.iter().position(|&byte| !after.bytes.contains(byte)).map_or(text.len(), |at| from + at);
+                self.after
+            }
+        }
+    }
+}
+
+fn full_cache<'c>(caches: &'c mut Caches, ascii: bool, regex: &meta::Regex) -> &'c mut meta::Cache {
+    caches.full[usize::from(ascii)].get_or_insert_with(|| regex.create_cache())
+}
+
+/// All matches in a part of the text; look-around sees the rest of it.
+fn search(
+    pattern: &Pattern,
+    haystack: Haystack<'_>,
+    region: Span,
+    ascii: bool,
+    caches: &mut Caches,
+    found: &mut Vec<Span>,
+) -> Result<(), PatternFault> {
+    let regex = pattern.regex(ascii)?;
+    let cache = full_cache(caches, ascii, regex);
+    let mut from = region.0;
+    let mut last_end = None;
+    while from <= region.1 {
+        let Some(one) = regex.search_with(cache, &Input::new(haystack.text).range(from..region.1)) else { break };
+        if one.is_empty() {
+            // An empty match directly behind another match is none.
+            if last_end != Some(one.end()) {
+                found.push((one.start(), one.end()));
+            }
+            from = one.end() + 1;
+        } else {
+            found.push((one.start(), one.end()));
+            from = one.end();
+        }
+        last_end = Some(one.end());
+    }
+    Ok(())
+}
+
+/// The groups of a pattern in a text of their own.
+pub(super) fn captures(
+    pattern: &Pattern,
+    text: &[u8],
+    caches: &mut Caches,
+) -> Result<Option<Vec<Option<Span>>>, PatternFault> {
+    let ascii = text.is_ascii();
+    let regex = pattern.regex(ascii)?;
+    let cache = full_cache(caches, ascii, regex);
+    let mut captures = regex.create_captures();
+    regex.search_captures_with(cache, &Input::new(text), &mut captures);
+    if !captures.is_match() {
+        return Ok(None);
+    }
+    Ok(Some(
+        (0..captures.group_len()).map(|group| captures.get_group(group).map(|span| (span.start, span.end))).collect(),
+    ))
+}

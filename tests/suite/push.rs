@@ -6,7 +6,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use tyran::command::plan::{GitContext, PushRequest, PushVia, State};
-use tyran::payload::push::{Network, PushOptions, PushPayload, Resolved, payload, resolve};
+use tyran::payload::push::args::{self, Parsed};
+use tyran::payload::push::destination::Peer;
+use tyran::payload::push::{Network, PushOptions, PushPayload, Resolved, from_hook_lines, payload, resolve};
 use tyran::payload::{Content, Fault, Payload};
 use tyran::world::{Caution, World};
 
@@ -256,7 +258,7 @@ const REFSPECS: &[&str] = &[
     "a-new:x",
     "HEAD:b:refs/tags/b",
     "HEAD^{tree}:refs/tags/tree",
-    ":/3:refs/heads/found",
+    ":/change:refs/heads/found",
     ":0:a:refs/tags/staged",
     "stash@{0}:refs/heads/stash",
     "@{-1}:refs/heads/back",
@@ -625,4 +627,317 @@ fn whatever_arrives_at_a_remote_was_in_the_payload() {
     }
     eprintln!("{read} read, with hooks: {hooks:?}, refused: {refused:#?}, otherwise than expected: {wide:#?}");
     assert!(read > 60, "only {read} cases were read");
+}
+
+#[test]
+fn every_prefix_of_every_option_is_taken_or_turned_down_as_git_does() {
+    const LONG: &[&str] = &[
+        "verbose",
+        "quiet",
+        "repo",
+        "all",
+        "branches",
+        "mirror",
+        "delete",
+        "tags",
+        "dry-run",
+        "porcelain",
+        "force",
+        "force-with-lease",
+        "force-if-includes",
+        "recurse-submodules",
+        "thin",
+        "receive-pack",
+        "exec",
+        "set-upstream",
+        "progress",
+        "prune",
+        "no-verify",
+        "follow-tags",
+        "signed",
+        "atomic",
+        "push-option",
+        "ipv4",
+        "ipv6",
+        "verify",
+        "no-no-verify",
+        "nothing-like-it",
+    ];
+    let sandbox = Sandbox::new();
+    let repo = sandbox.repo("options");
+    let mut spellings = BTreeSet::new();
+    for long in LONG {
+        for end in 1..=long.len() {
+            for form in [format!("--{}", &long[..end]), format!("--no-{}", &long[..end]), format!("-{}", &long[..end])]
+            {
+                spellings.insert(form);
+            }
+        }
+    }
+    let (mut taken, mut differ) = (0, Vec::new());
+    for spelling in &spellings {
+        // The word after it is a value for an option that needs one, else the repository.
+        let git =
+            sandbox.command("git").current_dir(&repo.dir).args(["push", spelling, "no", "nowhere"]).output().unwrap();
+        let said = String::from_utf8_lossy(&git.stderr).into_owned();
+        let accepted = git.status.code() != Some(129) && !said.contains("bad ") && !said.contains("usage:");
+        let ours = args::push(&words(&[spelling, "no", "nowhere"]));
+        let ours_accepted = matches!(ours, Ok(Parsed::Args(_)));
+        taken += u32::from(accepted);
+        if accepted != ours_accepted {
+            differ.push(format!("{spelling}: git {:?} {said:?}, here {ours:?}", git.status.code()));
+        }
+    }
+    assert!(differ.is_empty(), "{differ:#?}");
+    assert!(taken > 200, "only {taken} spellings were taken");
+}
+
+#[test]
+fn an_unknown_option_is_refused_by_its_name() {
+    let fault = args::push(&words(&["--teleport", "origin"])).unwrap_err();
+    assert!(matches!(&fault, Fault::Unmodelled(what) if what.as_str().contains("--teleport")), "{fault}");
+    let fault = args::push(&words(&["-fX", "origin"])).unwrap_err();
+    assert!(matches!(&fault, Fault::Unmodelled(what) if what.as_str().contains("-fX")), "{fault}");
+}
+
+#[test]
+fn skipping_the_hook_is_told_in_every_spelling() {
+    let skips = |args: &[&str]| match args::push(&words(args)).unwrap() {
+        Parsed::Args(args) => args.no_verify,
+        Parsed::Refused(why) => panic!("{why}"),
+    };
+    for spelling in ["--no-verify", "--no-veri", "--no-verif"] {
+        assert!(skips(&[spelling, "origin"]), "{spelling}");
+        assert!(skips(&["origin", "main", spelling]), "{spelling} behind");
+        assert!(!skips(&["--", "origin", spelling]), "{spelling} as a refspec");
+        assert!(!skips(&["-o", spelling, "origin"]), "{spelling} as a value");
+    }
+    assert!(!skips(&["--no-verify", "--verify"]));
+    assert!(!skips(&["--no-verify", "--no-no-verify"]));
+}
+
+/// The ids of everything that was pushed into a bare repository.
+fn objects_of(sandbox: &Sandbox, repository: &str) -> BTreeSet<String> {
+    let listed = sandbox.git(repository, &["cat-file", "--batch-all-objects", "--batch-check=%(objectname)"]);
+    listed.lines().map(str::to_owned).collect()
+}
+
+fn payload_of(sandbox: &Sandbox, request: &PushRequest) -> PushPayload {
+    let world = World::new(sandbox.env().into_iter().collect(), request.git.dir.clone(), Caution::Gate);
+    payload(&world, request, PushOptions { network: Network::Unasked }).unwrap()
+}
+
+#[test]
+fn send_pack_sends_what_it_sends() {
+    let sandbox = Sandbox::new();
+    let repo = rich(&sandbox);
+    let third = sandbox.path("third.git").display().to_string();
+    let lines: &[&[&str]] = &[&[&third], &["--all", &third], &[&third, "topic:refs/heads/t"], &["--mirror", &third]];
+    for line in lines {
+        let before = objects_of(&sandbox, "third.git");
+        let mut wanted = request(&repo.dir, &sandbox, &[], line);
+        wanted.via = PushVia::SendPack;
+        let found = contents(&payload_of(&sandbox, &wanted).payload).unwrap().0;
+        let mut git = sandbox.command("git");
+        let output = git.current_dir(&repo.dir).arg("send-pack").args(*line).output().unwrap();
+        assert!(output.status.success(), "{line:?} {}", shown(&output));
+        let after = objects_of(&sandbox, "third.git");
+        let arrived: BTreeSet<_> = after.difference(&before).cloned().collect();
+        assert_eq!(arrived, found.difference(&before).cloned().collect(), "{line:?}");
+    }
+}
+
+#[test]
+fn a_push_after_a_checkout_holds_every_local_ref_and_no_more_than_the_destination_lacks() {
+    let sandbox = Sandbox::new();
+    let repo = rich(&sandbox);
+    let known = repo.git(&["rev-parse", "main~1"]);
+    let mut wanted = request(&repo.dir, &sandbox, &[], &["origin", "main"]);
+    wanted.state = State::ContentChanged;
+    let found = payload_of(&sandbox, &wanted);
+    let ids = contents(&found.payload).unwrap().0;
+    for name in ["main", "topic", "stash", "stash^2", "refs/odd", "a-nested", "refs/notes/commits"] {
+        assert!(ids.contains(&repo.git(&["rev-parse", name])), "{name} is missing");
+    }
+    assert!(!ids.contains(&known), "what the destination has is not read again");
+    assert!(!found.payload.exact);
+}
+
+#[test]
+fn a_push_after_anything_counts_nothing_as_published() {
+    let sandbox = Sandbox::new();
+    let repo = rich(&sandbox);
+    let known = repo.git(&["rev-parse", "main~1"]);
+    let mut wanted = request(&repo.dir, &sandbox, &[], &["origin", "main"]);
+    wanted.state = State::Changed;
+    let found = payload_of(&sandbox, &wanted);
+    assert!(contents(&found.payload).unwrap().0.contains(&known));
+    let [transfer] = found.resolved.transfers.as_slice() else { panic!("one place that is not known") };
+    assert!(transfer.boundary().evidence.is_empty());
+    assert!(transfer.boundary().claims.iter().any(|claim| claim.to_string() == known));
+}
+
+#[test]
+fn an_unknown_word_stands_for_every_ref_and_for_what_is_staged() {
+    let sandbox = Sandbox::new();
+    let repo = rich(&sandbox);
+    repo.write("staged", "only in the index");
+    repo.git(&["add", "staged"]);
+    let blob = repo.git(&["rev-parse", ":0:staged"]);
+    let mut wanted = request(&repo.dir, &sandbox, &[], &["origin"]);
+    wanted.args.push(None);
+    let ids = contents(&payload_of(&sandbox, &wanted).payload).unwrap().0;
+    assert!(ids.contains(&blob));
+    assert!(ids.contains(&repo.git(&["rev-parse", "topic"])));
+    assert!(!ids.contains(&repo.git(&["rev-parse", "main~1"])), "the destination is known");
+    wanted.args = vec![None, Some("main".into())];
+    let ids = contents(&payload_of(&sandbox, &wanted).payload).unwrap().0;
+    assert!(ids.contains(&repo.git(&["rev-parse", "main~1"])), "the destination is not known");
+}
+
+#[test]
+fn the_hooks_own_list_gives_exactly_the_objects_that_arrive() {
+    let sandbox = Sandbox::new();
+    let repo = rich(&sandbox);
+    let origin = sandbox.path("rich.git").display().to_string();
+    let hook = sandbox.path("keep");
+    fs::create_dir(&hook).unwrap();
+    fs::write(hook.join("pre-push"), "#!/bin/sh\ncat > \"$0.lines\"\n").unwrap();
+    fs::set_permissions(hook.join("pre-push"), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let before = objects_of(&sandbox, "rich.git");
+    let path = format!("core.hooksPath={}", hook.display());
+    repo.git(&["-c", &path, "push", "-q", "origin", "main", ":/change:refs/heads/found", "topic", ":gone", "a-nested"]);
+    let lines = fs::read(hook.join("pre-push.lines")).unwrap();
+    let git = request(&repo.dir, &sandbox, &[], &[]).git;
+    let found = from_hook_lines(&sandbox.world("rich"), &git, "origin".into(), origin.as_str().into(), &lines).unwrap();
+    let ids = contents(&found.payload).unwrap().0;
+    let arrived: BTreeSet<_> = objects_of(&sandbox, "rich.git").difference(&before).cloned().collect();
+    assert_eq!(ids, arrived);
+    assert!(found.payload.exact);
+}
+
+#[test]
+fn a_garbled_line_of_the_hook_is_a_fault() {
+    let sandbox = Sandbox::new();
+    let repo = sandbox.repo("garbled");
+    repo.commit("a", "1");
+    let git = request(&repo.dir, &sandbox, &[], &[]).git;
+    for lines in ["refs/heads/main abc refs/heads/main def\n", "one two\n", "\u{0}\n"] {
+        let found = from_hook_lines(&sandbox.world("garbled"), &git, "origin".into(), "x".into(), lines.as_bytes());
+        assert!(found.is_err(), "{lines:?}");
+    }
+}
+
+#[test]
+fn push_options_leave_in_a_dry_run_and_objects_do_not() {
+    let sandbox = Sandbox::new();
+    let repo = rich(&sandbox);
+    let text = |args: &[&str], globals: &[&str]| {
+        let found = payload_of(&sandbox, &request(&repo.dir, &sandbox, globals, args));
+        let (ids, bytes) = contents(&found.payload).unwrap();
+        (ids.len(), String::from_utf8_lossy(&bytes).into_owned())
+    };
+    let (objects, said) = text(&["-n", "-o", "first", "--push-option=second", "origin", "topic"], &[]);
+    assert_eq!((objects, said.as_str()), (0, "first\nsecond\n"));
+    let (_, said) = text(
+        &["-n", "origin", "topic"],
+        &["-c", "push.pushOption=a", "-c", "push.pushOption=", "-c", "push.pushOption=b"],
+    );
+    assert_eq!(said, "b\n");
+    let (objects, said) = text(&["--push-option", "c", "origin", "topic"], &["-c", "push.pushOption=a"]);
+    assert!(objects > 0 && said.contains("c\n") && said.contains("refs/heads/topic") && !said.contains("a\nc"));
+}
+
+#[test]
+fn a_signed_push_says_who_pushes() {
+    let sandbox = Sandbox::new();
+    let repo = rich(&sandbox);
+    for (globals, args) in
+        [(&["-c", "push.gpgSign=if-asked"][..], &["origin", "topic"][..]), (&[], &["--signed", "origin", "topic"])]
+    {
+        let found = payload_of(&sandbox, &request(&repo.dir, &sandbox, globals, args));
+        let said = contents(&found.payload).unwrap().1;
+        assert!(String::from_utf8_lossy(&said).contains("committer@example.invalid"));
+    }
+}
+
+#[test]
+fn replaced_commits_are_followed_both_ways_when_a_source_is_an_expression() {
+    let sandbox = Sandbox::new();
+    let repo = rich(&sandbox);
+    repo.git(&["checkout", "-q", "--orphan", "apart"]);
+    let apart = repo.commit("apart", "nothing of this is below main");
+    repo.git(&["checkout", "-q", "main"]);
+    let replacement = repo.git(&["commit-tree", "-p", &apart, "-m", "replacement", "main^{tree}"]);
+    repo.git(&["replace", "main", &replacement]);
+    let recorder = Recorder::new(&sandbox);
+    let outcome = compare_superset(&sandbox, &recorder, &repo.dir, &[], &["origin", "main~1:refs/heads/x"]);
+    assert_eq!(outcome, Outcome::Sends);
+}
+
+/// As [`compare`], where more than git sends may be predicted.
+fn compare_superset(sandbox: &Sandbox, recorder: &Recorder, dir: &Path, globals: &[&str], args: &[&str]) -> Outcome {
+    let (told, _, output) = recorder.observe(sandbox, dir, globals, args);
+    let predicted = predicted(&resolved(dir, sandbox, globals, args));
+    let missed: Vec<_> = told.difference(&predicted).collect();
+    assert!(missed.is_empty(), "git {globals:?} push {args:?} sends what was not predicted: {missed:#?}\n{output}");
+    if told.is_empty() { Outcome::NothingNew } else { Outcome::Sends }
+}
+
+#[test]
+fn urls_lead_where_git_takes_them() {
+    let local = |url: &str| matches!(Peer::of(url.into(), None), Peer::Local(_));
+    for url in ["/a/b", "../a", "a", ".", "./a:b", "a/b:c", "file:///a%20b"] {
+        assert!(local(url), "{url}");
+    }
+    for url in ["host:a", "user@host:a/b", "ssh://h/a", "git+ssh://h/a", "git://h/a", "http://h/a", "https://u:p@h/a"] {
+        assert_eq!(Peer::of(url.into(), None), Peer::Host, "{url}");
+    }
+    for (url, name) in
+        [("ext::sh -c x", "ext"), ("a::b", "a"), ("ftp://h/a", "ftp"), ("persistent-https://h", "persistent-https")]
+    {
+        assert_eq!(Peer::of(url.into(), None), Peer::Helper(name.into()), "{url}");
+    }
+    assert_eq!(Peer::of("/a".into(), Some(&"leak".into())), Peer::Helper("leak".into()));
+    assert_eq!(Peer::of("file:///a%20b".into(), None), Peer::Local("/a b".into()));
+}
+
+#[test]
+fn a_url_is_shown_without_what_gives_access() {
+    let shown = |url: &str| tyran::payload::push::destination::shown(url.into()).to_string();
+    assert_eq!(shown("https://user:pass@host/a?token=x#y"), "https://host/a");
+    assert_eq!(shown("https://token@host"), "https://host");
+    assert_eq!(shown("git@host:a/b"), "git@host:a/b");
+    assert_eq!(shown("/plain/path@x"), "/plain/path@x");
+}
+
+#[test]
+fn another_program_at_the_other_end_is_not_run_in_the_gate() {
+    let sandbox = Sandbox::new();
+    let repo = rich(&sandbox);
+    let witness = sandbox.path("witness");
+    let program = format!("sh -c 'touch {}; exec git receive-pack \"$@\"' x", witness.display());
+    let asked = |caution| {
+        let world = World::new(sandbox.env().into_iter().collect(), repo.dir.clone(), caution);
+        let args = ["--receive-pack", program.as_str(), "origin", "topic"];
+        let options = PushOptions { network: Network::Unasked };
+        resolve(&world, &request(&repo.dir, &sandbox, &[], &args), &words(&args), options).unwrap()
+    };
+    let resolved = asked(Caution::Gate);
+    assert!(!witness.exists());
+    assert_eq!(resolved.transfers[0].evidence, None);
+    assert!(asked(Caution::ByHand).transfers[0].evidence.as_ref().is_some_and(|evidence| !evidence.is_empty()));
+    assert!(witness.exists());
+}
+
+#[test]
+fn a_destination_that_cannot_be_read_has_published_nothing() {
+    let sandbox = Sandbox::new();
+    let repo = rich(&sandbox);
+    fs::create_dir_all(sandbox.path("broken.git/objects")).unwrap();
+    for url in ["../broken.git", "../absent.git", "ext::false", "foo://bar", "host.invalid:x"] {
+        let resolved = resolved(&repo.dir, &sandbox, &[], &[url, "topic"]);
+        assert_eq!(resolved.transfers[0].evidence, None, "{url}");
+        assert!(!resolved.notes.is_empty(), "{url}");
+    }
 }

@@ -102,6 +102,11 @@ impl ObjectStore {
         !self.places.shallow.is_empty()
     }
 
+    /// Whether a commit is here without its parents, because the clone is shallow.
+    pub fn is_cut_at(&self, id: &ObjectId) -> bool {
+        self.places.shallow.contains(id)
+    }
+
     /// Whether an object is here; says nothing of what it needs.
     pub fn has(&self, id: &ObjectId) -> bool {
         matches!(self.locate(id), Ok(Some(_)))

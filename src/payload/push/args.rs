@@ -136,6 +136,16 @@ pub enum Recurse {
     Only,
 }
 
+impl Recurse {
+    /// Whether submodules are pushed.
+    pub fn goes_down(self) -> bool {
+        match self {
+            Self::Off | Self::Check => false,
+            Self::OnDemand | Self::Only => true,
+        }
+    }
+}
+
 /// Whether a push certificate is sent (`push.gpgSign`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Signed {

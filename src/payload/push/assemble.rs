@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::ffi::OsString;
 use std::sync::Arc;
 
-use bstr::BString;
+use bstr::{BStr, BString};
 
 use crate::command::plan::{GitContext, PushRequest};
 use crate::payload::objects::ObjectStore;
@@ -13,7 +13,9 @@ use crate::payload::source::Texts;
 use crate::payload::{Fault, Item, ItemKind, ObjectId, Part, Payload, Side};
 use crate::world::World;
 
+use super::hook::updates_from_lines;
 use super::transfer::{PushOptions, Resolved, Transfer, resolve};
+use super::widen::{Because, widened};
 
 /// What a push sends.
 #[derive(Debug)]
@@ -29,11 +31,43 @@ pub struct PushPayload {
 /// # Errors
 /// When a part of it is not modelled, cannot be asked, or an object cannot be followed.
 pub fn payload(world: &World, request: &PushRequest, options: PushOptions) -> Result<PushPayload, Fault> {
-    let words: Option<Vec<OsString>> = request.args.iter().cloned().collect();
-    let Some(words) = words else {
-        return Err(Fault::Unmodelled("a push with a word that is not known".into()));
+    let resolved = match Because::of(request) {
+        Some(because) => widened(world, request, because, options)?,
+        None => {
+            let words: Vec<OsString> = request.args.iter().flatten().cloned().collect();
+            resolve(world, request, &words, options)?
+        }
     };
-    let resolved = resolve(world, request, &words, options)?;
+    let payload = assemble(world, &resolved)?;
+    Ok(PushPayload { payload, resolved })
+}
+
+/// What a push sends, from the list that git gives to its pre-push hook: exact ids, and the ids that
+/// the destination has at the same refs, which are evidence.
+///
+/// # Errors
+/// When a line cannot be read, or an object is missing or cannot be followed.
+pub fn from_hook_lines(
+    world: &World,
+    git: &GitContext,
+    remote: &BStr,
+    url: &BStr,
+    lines: &[u8],
+) -> Result<PushPayload, Fault> {
+    let updates = updates_from_lines(lines)?;
+    let evidence = updates.iter().filter_map(|update| update.old).collect();
+    let transfer = Transfer {
+        git: git.clone(),
+        // git gives the url twice where there is no name.
+        remote: (remote != url).then(|| remote.into()),
+        url: url.into(),
+        updates,
+        perhaps_tags: Vec::new(),
+        evidence: Some(evidence),
+        claims: Vec::new(),
+        widened: false,
+    };
+    let resolved = Resolved { transfers: vec![transfer], ..Resolved::default() };
     let payload = assemble(world, &resolved)?;
     Ok(PushPayload { payload, resolved })
 }
@@ -45,8 +79,7 @@ pub fn payload(world: &World, request: &PushRequest, options: PushOptions) -> Re
 pub fn assemble(world: &World, resolved: &Resolved) -> Result<Payload, Fault> {
     let mut payload = Payload { exact: true, ..Payload::default() };
     payload.notes.clone_from(&resolved.notes);
-    payload.exact =
-        resolved.transfers.iter().all(|transfer| transfer.evidence.is_some() && transfer.perhaps_tags.is_empty());
+    payload.exact = resolved.transfers.iter().all(|transfer| transfer.is_exact());
     let mut stores = Stores { world, open: Vec::new() };
     if !resolved.dry_run {
         for transfer in &resolved.transfers {
@@ -65,7 +98,9 @@ fn texts(resolved: &Resolved) -> Option<Part> {
     if !resolved.dry_run {
         let updates = resolved.transfers.iter().flat_map(|transfer| &transfer.updates);
         texts.extend(
-            updates.filter(|update| !update.is_up_to_date()).map(|update| (ItemKind::Ref, update.destination.clone())),
+            updates
+                .filter(|update| !update.is_up_to_date() && !update.destination.is_empty())
+                .map(|update| (ItemKind::Ref, update.destination.clone())),
         );
         texts.extend(resolved.certificate.iter().map(|text| (ItemKind::Option, text.clone())));
     }

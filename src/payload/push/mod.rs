@@ -17,11 +17,14 @@
 //! | [`destination`] | what a url leads to and advertises |
 //! | [`submodule`] | submodules that go along |
 //! | [`transfer`] | all of these together, one transfer for each url |
+//! | [`widen`] | what a push that is not wholly known could send |
 //! | [`assemble`] | from transfers to items |
+//! | [`ci_base`] | where a CI run's new commits start |
 //! | [`hook`] | whether the pre-push hook runs, and git's list to it |
 
 pub mod args;
 pub mod assemble;
+pub mod ci_base;
 pub mod config;
 pub mod destination;
 pub mod hook;
@@ -33,8 +36,9 @@ pub mod resolve;
 pub mod submodule;
 pub mod target;
 pub mod transfer;
+pub mod widen;
 
-pub use assemble::{PushPayload, payload};
+pub use assemble::{PushPayload, from_hook_lines, payload};
 pub use destination::Network;
 pub use hook::HookOutlook;
 pub use resolve::Update;

@@ -2,15 +2,19 @@
 
 use std::thread;
 
+use bstr::{BStr, BString};
+
 use crate::command::plan::GitContext;
-use crate::payload::Fault;
+use crate::payload::{Fault, ObjectId};
 use crate::text::SafeText;
 use crate::world::World;
 
 use super::config::Configuration;
-use super::refs::{Found, LocalRefs, Place, place};
-use super::remote::{BranchSettings, Remotes};
+use super::destination::{Advertisement, Asker, Network, Peer};
+use super::refs::{Found, LocalRefs, Place, place, started_in};
+use super::remote::{BranchSettings, Remote, Remotes};
 use super::resolve::Resolver;
+use super::transfer::claims;
 
 /// One repository as a push finds it.
 #[derive(Debug)]
@@ -42,6 +46,9 @@ impl Repository {
     /// # Errors
     /// When git cannot be asked.
     pub fn open(world: &World, git: &GitContext) -> Result<Opened, Fault> {
+        if !started_in(git).is_dir() {
+            return Ok(Opened::None("the directory is not there".into()));
+        }
         let (place, config, local) = thread::scope(|scope| {
             let config = scope.spawn(|| Configuration::read(world, git));
             let local = scope.spawn(|| LocalRefs::read(world, git));
@@ -54,6 +61,31 @@ impl Repository {
         let config = config?;
         let remotes = Remotes::read(&config, &place.common_dir);
         Ok(Opened::Repository(Box::new(Self { git: git.clone(), place, config, local: local?, remotes })))
+    }
+
+    /// What the destination of a push url advertises; `receive_pack` is another program at that end.
+    pub fn ask(
+        &self,
+        world: &World,
+        remote: &Remote,
+        url: &BString,
+        receive_pack: Option<&BString>,
+        network: Network,
+    ) -> Advertisement {
+        let asker = Asker { world, git: &self.git, config: &self.config, dir: &self.place.dir, network };
+        asker.ask(url.as_ref(), &Peer::of(url.as_ref(), remote.helper.as_ref()), receive_pack)
+    }
+
+    /// What local refs claim that a url has: the right sides of the fetch refspecs of its remotes.
+    ///
+    /// # Errors
+    /// When a legacy file of a remote cannot be read.
+    pub fn claims(&self, remote: &Remote, url: &BStr) -> Result<Vec<ObjectId>, Fault> {
+        let mut remotes = self.remotes.with_url(url)?;
+        if remote.configured {
+            remotes.push(remote.clone());
+        }
+        Ok(claims(&remotes, self))
     }
 
     /// A resolver of names in it.

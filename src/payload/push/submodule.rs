@@ -68,6 +68,15 @@ pub fn pushes(
     Ok(requests)
 }
 
+/// How git runs in each submodule that the work tree has.
+///
+/// # Errors
+/// When git cannot be asked.
+pub fn populated(world: &World, repository: &Repository) -> Result<Vec<GitContext>, Fault> {
+    let contexts = named_paths(world, repository)?.into_iter().map(|path| context(repository, &path));
+    Ok(contexts.filter(|git| git.dir.join(".git").exists()).collect())
+}
+
 /// Commits of submodules that new commits name, and where.
 #[derive(Default)]
 struct Gitlinks {

@@ -1,6 +1,6 @@
 //! A push taken apart: one transfer for each url, with its updates and what is there already.
 
-use bstr::{BStr, BString, ByteSlice};
+use bstr::{BString, ByteSlice};
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 
@@ -10,7 +10,7 @@ use crate::text::SafeText;
 use crate::world::World;
 
 use super::args::{self, Parsed, PushArgs, Recurse, Signed};
-use super::destination::{Advertisement, Asker, Network, Peer, shown};
+use super::destination::{Advertisement, Network, shown};
 use super::hook::HookOutlook;
 use super::remote::Remote;
 use super::repository::{Opened, Repository};
@@ -42,6 +42,8 @@ pub struct Transfer {
     pub evidence: Option<Vec<ObjectId>>,
     /// What local refs claim that it has.
     pub claims: Vec<ObjectId>,
+    /// Whether the updates are all that could be sent, because what is sent is not known.
+    pub widened: bool,
 }
 
 /// A push taken apart.
@@ -69,6 +71,11 @@ impl Transfer {
         self.updates.iter().filter(|update| !update.is_up_to_date()).filter_map(|update| update.new)
     }
 
+    /// Whether it is what would leave, and not a superset.
+    pub fn is_exact(&self) -> bool {
+        self.evidence.is_some() && self.perhaps_tags.is_empty() && !self.widened
+    }
+
     /// What the url has, and what is only said of it.
     pub fn boundary(&self) -> Boundary {
         Boundary { evidence: self.evidence.clone().unwrap_or_default(), claims: self.claims.clone() }
@@ -76,7 +83,7 @@ impl Transfer {
 
     /// For the report.
     pub fn destination(&self) -> Destination {
-        let sent = self.updates.iter().filter(|update| !update.is_up_to_date());
+        let sent = self.updates.iter().filter(|update| !update.is_up_to_date() && !self.widened);
         Destination {
             url: shown(self.url.as_ref()),
             refs: sent.map(|update| SafeText::quoted(&update.destination, 120)).collect(),
@@ -193,9 +200,8 @@ impl Taking<'_> {
         from: usize,
         resolved: &mut Resolved,
     ) -> Result<(), Fault> {
-        match manner.recurse {
-            Recurse::Off | Recurse::Check => return Ok(()),
-            Recurse::OnDemand | Recurse::Only => {}
+        if !manner.recurse.goes_down() {
+            return Ok(());
         }
         let tips: BTreeSet<ObjectId> = resolved
             .transfers
@@ -228,7 +234,8 @@ impl Taking<'_> {
         resolver: &Resolver<'_>,
         notes: &mut Vec<SafeText>,
     ) -> Result<Transfer, Fault> {
-        let advertisement = self.ask(remote, url, self.args.receive_pack.as_ref().or(remote.receive_pack.as_ref()));
+        let program = self.args.receive_pack.as_ref().or(remote.receive_pack.as_ref());
+        let advertisement = self.repository.ask(self.world, remote, url, program, self.options.network);
         if let Advertisement::Unknown(why) = &advertisement {
             notes.push(format!("nothing counts as published at {}: {why}", shown(url.as_ref())).into());
         }
@@ -240,28 +247,9 @@ impl Taking<'_> {
             updates,
             perhaps_tags,
             evidence: advertisement.refs().map(|refs| refs.iter().map(|advertised| advertised.oid).collect()),
-            claims: self.claims(remote, url.as_ref())?,
+            claims: self.repository.claims(remote, url.as_ref())?,
+            widened: false,
         })
-    }
-
-    fn ask(&self, remote: &Remote, url: &BString, receive_pack: Option<&BString>) -> Advertisement {
-        let asker = Asker {
-            world: self.world,
-            git: &self.repository.git,
-            config: &self.repository.config,
-            dir: &self.repository.place.dir,
-            network: self.options.network,
-        };
-        asker.ask(url.as_ref(), &Peer::of(url.as_ref(), remote.helper.as_ref()), receive_pack)
-    }
-
-    /// What local refs claim that a url has: the right sides of its remotes' fetch refspecs.
-    fn claims(&self, remote: &Remote, url: &BStr) -> Result<Vec<ObjectId>, Fault> {
-        let mut remotes = self.repository.remotes.with_url(url)?;
-        if remote.configured {
-            remotes.push(remote.clone());
-        }
-        Ok(claims(&remotes, self.repository))
     }
 
     /// `git send-pack`: the url as written, the refspecs as written, no hook and no configured refspec.

@@ -173,7 +173,6 @@ fn token_across_a_cut_between_windows_is_found_once_and_whole() {
         session.scan(item, 0, Content::Whole(bytes)).unwrap();
     }
     let findings: Vec<Finding> = sessions.into_iter().flat_map(|session| session.finish().unwrap().findings).collect();
-    let findings = scan::finding::unite(findings);
     let mut found: Vec<_> = findings.iter().map(|finding| place_of(&items, finding)).collect();
     found.sort_unstable();
     assert_eq!(found.iter().map(|(place, start, ..)| (*place, *start)).collect::<Vec<_>>(), planted_at);

@@ -32,6 +32,8 @@ pub struct Hit<'a> {
     pub decoded: bool,
     /// Whether the window is the whole item.
     pub whole: bool,
+    /// The item, and where in it the window begins.
+    pub place: (u64, u64),
 }
 
 /// Where an entry stands.
@@ -148,7 +150,7 @@ fn hit<'a>(block: &BlockView<'a>, window: &'a Window, within: Range<usize>, entr
         remedy: None,
     };
     let whole = window.previous_end.is_none() && window.next_start.is_none();
-    Hit { finding, window: bytes, span: within, decoded, whole }
+    Hit { finding, window: bytes, span: within, decoded, whole, place: (window.origin.id, window.start) }
 }
 
 /// The secret's own bytes: where the report shows U+FFFD for some of them, they are taken from the match.

@@ -6,6 +6,7 @@
 //! gitleaks needs a third of a second to start (facts 10), so the sessions of a small payload share
 //! one run: what a session has left over at its end goes to the last one.
 
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
@@ -39,12 +40,19 @@ pub(super) struct Pool {
     changed: Condvar,
 }
 
+/// A finding, and in which window it was seen.
+struct Seen {
+    finding: Finding,
+    /// The item, and the window's place in it.
+    window: (u64, u64),
+}
+
 #[derive(Default)]
 struct State {
     open_sessions: usize,
     running: usize,
     left_over: Batch,
-    findings: Vec<Finding>,
+    findings: Vec<Seen>,
     consumed: Tally,
     first_fault: Option<EngineFault>,
 }
@@ -103,7 +111,7 @@ impl Pool {
         Ok(())
     }
 
-    fn ended(&self, read: Result<(Vec<Finding>, Tally), EngineFault>) {
+    fn ended(&self, read: Result<(Vec<Seen>, Tally), EngineFault>) {
         let mut state = self.state();
         state.running -= 1;
         match read {
@@ -137,7 +145,7 @@ impl Pool {
         match state.first_fault.take() {
             Some(fault) => Err(fault),
             None => Ok(Reading {
-                findings: std::mem::take(&mut state.findings),
+                findings: each_once(std::mem::take(&mut state.findings)),
                 consumed: std::mem::take(&mut state.consumed),
             }),
         }
@@ -158,7 +166,7 @@ impl Pool {
     }
 
     /// One run: the batch between two self-test secrets, and what was found in it.
-    fn run(&self, batch: Batch) -> Result<(Vec<Finding>, Tally), EngineFault> {
+    fn run(&self, batch: Batch) -> Result<(Vec<Seen>, Tally), EngineFault> {
         let self_test = SelfTest::new()?;
         let config = format!("{}\n{}", self.rules, self_test.rules());
         let layout = batch.lay_out(&self_test.first(), self_test.secret.as_bytes());
@@ -168,13 +176,34 @@ impl Pool {
         for entry in &entries {
             match locate(&layout, entry)? {
                 Located::Ours(block) => seen.push((entry.rule.as_str(), block)),
-                Located::Hit(hit) => findings.extend(self.judge.judge(*hit)),
+                Located::Hit(hit) => {
+                    let window = hit.place;
+                    findings.extend(self.judge.judge(*hit).map(|finding| Seen { finding, window }));
+                }
                 Located::LeftToOther => {}
             }
         }
         self_test.judge(&seen)?;
         Ok((findings, layout.consumed()))
     }
+}
+
+/// Findings that two windows both saw, told once. One window may well see the same twice (a text that decodes
+/// to a secret in two places), so the n-th of one window is the n-th of the other.
+fn each_once(seen: Vec<Seen>) -> Vec<Finding> {
+    let mut counted: HashMap<_, u32> = HashMap::new();
+    let mut told = HashSet::new();
+    let mut findings = Vec::with_capacity(seen.len());
+    for Seen { finding, window } in seen {
+        let (rule, secret) = (Arc::clone(&finding.rule), finding.secret.clone());
+        let same = (window.0, rule, secret, finding.start, finding.end, Arc::clone(&finding.tags));
+        let count = counted.entry((same.clone(), window.1)).or_default();
+        *count += 1;
+        if told.insert((same, *count)) {
+            findings.push(finding);
+        }
+    }
+    findings
 }
 
 /// The same fault for another session.

@@ -15,6 +15,7 @@
 
 use std::io::Read;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::payload::{Content, Item, Tally};
 use crate::scan::EngineFault;
@@ -40,11 +41,15 @@ const LEAST_SPLIT: usize = 3 * OVERLAP;
 /// The item that a window belongs to.
 #[derive(Debug)]
 pub struct Origin {
+    /// Tells items apart, also where one is listed twice.
+    pub id: u64,
     /// The item.
     pub item: Item,
     /// Its part of the payload.
     pub part: usize,
 }
+
+static ORIGINS: AtomicU64 = AtomicU64::new(0);
 
 /// A piece of an item inside a block.
 #[derive(Clone, Debug)]
@@ -143,7 +148,7 @@ impl Batch {
         content: Content<'_>,
         offer: &mut dyn FnMut(&mut Self) -> Result<(), EngineFault>,
     ) -> Result<(), EngineFault> {
-        let origin = Arc::new(Origin { item: item.clone(), part });
+        let origin = Arc::new(Origin { id: ORIGINS.fetch_add(1, Ordering::Relaxed), item: item.clone(), part });
         let mut place = Place { start: 0, line: 1, before: 0, previous_end: None };
         match content {
             Content::Whole(bytes) => {

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use tyran::command::plan::{GitContext, PushRequest, PushVia, State};
 use tyran::payload::push::args::{self, Parsed};
+use tyran::payload::push::ci_base;
 use tyran::payload::push::destination::Peer;
 use tyran::payload::push::{Network, PushOptions, PushPayload, Resolved, from_hook_lines, payload, resolve};
 use tyran::payload::{Content, Fault, Payload};
@@ -16,6 +17,8 @@ use crate::support::{Repo, Sandbox, shown};
 
 /// One ref that leaves: url, destination, new id, old id; zeros where there is none.
 type Line = (String, String, String, String);
+
+const UNASKED: PushOptions = PushOptions { network: Network::Unasked };
 
 const ZERO: &str = "0000000000000000000000000000000000000000";
 
@@ -542,7 +545,7 @@ impl Case {
             state: State::AsNow,
             via: PushVia::Push,
         };
-        payload(&world, &request, PushOptions { network: Network::Unasked })
+        payload(&world, &request, UNASKED)
     }
 
     /// The ids of every object in every remote.
@@ -724,7 +727,7 @@ fn objects_of(sandbox: &Sandbox, repository: &str) -> BTreeSet<String> {
 
 fn payload_of(sandbox: &Sandbox, request: &PushRequest) -> PushPayload {
     let world = World::new(sandbox.env().into_iter().collect(), request.git.dir.clone(), Caution::Gate);
-    payload(&world, request, PushOptions { network: Network::Unasked }).unwrap()
+    payload(&world, request, UNASKED).unwrap()
 }
 
 #[test]
@@ -806,11 +809,17 @@ fn the_hooks_own_list_gives_exactly_the_objects_that_arrive() {
     fs::set_permissions(hook.join("pre-push"), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
     let before = objects_of(&sandbox, "rich.git");
     let path = format!("core.hooksPath={}", hook.display());
-    repo.git(&["-c", &path, "push", "-q", "origin", "main", ":/change:refs/heads/found", "topic", ":gone", "a-nested"]);
+    let push = |dry: &[&str]| {
+        let what = ["origin", "main", ":/change:refs/heads/found", "topic", ":gone", "a-nested"];
+        repo.git(&[&["-c", &path, "push", "-q"], dry, &what].concat());
+    };
+    push(&["--dry-run"]);
     let lines = fs::read(hook.join("pre-push.lines")).unwrap();
     let git = request(&repo.dir, &sandbox, &[], &[]).git;
-    let found = from_hook_lines(&sandbox.world("rich"), &git, "origin".into(), origin.as_str().into(), &lines).unwrap();
+    let world = sandbox.world("rich");
+    let found = from_hook_lines(&world, &git, "origin".into(), origin.as_str().into(), &lines, UNASKED).unwrap();
     let ids = contents(&found.payload).unwrap().0;
+    push(&[]);
     let arrived: BTreeSet<_> = objects_of(&sandbox, "rich.git").difference(&before).cloned().collect();
     assert_eq!(ids, arrived);
     assert!(found.payload.exact);
@@ -823,7 +832,8 @@ fn a_garbled_line_of_the_hook_is_a_fault() {
     repo.commit("a", "1");
     let git = request(&repo.dir, &sandbox, &[], &[]).git;
     for lines in ["refs/heads/main abc refs/heads/main def\n", "one two\n", "\u{0}\n"] {
-        let found = from_hook_lines(&sandbox.world("garbled"), &git, "origin".into(), "x".into(), lines.as_bytes());
+        let found =
+            from_hook_lines(&sandbox.world("garbled"), &git, "origin".into(), "x".into(), lines.as_bytes(), UNASKED);
         assert!(found.is_err(), "{lines:?}");
     }
 }
@@ -920,8 +930,7 @@ fn another_program_at_the_other_end_is_not_run_in_the_gate() {
     let asked = |caution| {
         let world = World::new(sandbox.env().into_iter().collect(), repo.dir.clone(), caution);
         let args = ["--receive-pack", program.as_str(), "origin", "topic"];
-        let options = PushOptions { network: Network::Unasked };
-        resolve(&world, &request(&repo.dir, &sandbox, &[], &args), &words(&args), options).unwrap()
+        resolve(&world, &request(&repo.dir, &sandbox, &[], &args), &words(&args), UNASKED).unwrap()
     };
     let resolved = asked(Caution::Gate);
     assert!(!witness.exists());
@@ -940,4 +949,172 @@ fn a_destination_that_cannot_be_read_has_published_nothing() {
         assert_eq!(resolved.transfers[0].evidence, None, "{url}");
         assert!(!resolved.notes.is_empty(), "{url}");
     }
+}
+
+/// A program in the place of ssh, which runs what it is given here.
+fn pretend_ssh(sandbox: &Sandbox, before: &str) -> String {
+    use std::os::unix::fs::PermissionsExt;
+    let program = sandbox.path("pretend-ssh");
+    fs::write(&program, format!("#!/bin/sh\n{before}\nfor last; do :; done\nexec sh -c \"$last\"\n")).unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    format!("core.sshCommand={}", program.display())
+}
+
+fn asked_over(sandbox: &Sandbox, repo: &Repo<'_>, caution: Caution, globals: &[&str], url: &str) -> Resolved {
+    let world = World::new(sandbox.env().into_iter().collect(), repo.dir.clone(), caution);
+    let options = PushOptions { network: Network::Within(std::time::Duration::from_millis(1500)) };
+    resolve(&world, &request(&repo.dir, sandbox, globals, &[url, "topic"]), &words(&[url, "topic"]), options).unwrap()
+}
+
+#[test]
+fn a_host_is_asked_at_the_very_url_that_git_connects_to() {
+    let sandbox = Sandbox::new();
+    let repo = rich(&sandbox);
+    let ssh = pretend_ssh(&sandbox, "");
+    let url = format!("host.invalid:{}", sandbox.path("rich.git").display());
+    // git rewrites once; a second time would lead elsewhere.
+    let once = format!("url.{url}.insteadOf=short:");
+    let twice = format!("url.elsewhere.invalid:/x.insteadOf={url}");
+    let globals = ["-c", &ssh, "-c", &once, "-c", &twice];
+    let resolved = asked_over(&sandbox, &repo, Caution::ByHand, &globals, "short:");
+    let [transfer] = resolved.transfers.as_slice() else { panic!("one url") };
+    assert_eq!(transfer.url, url.as_str());
+    let published = repo.git(&["rev-parse", "main~1"]);
+    let evidence = transfer.evidence.as_ref().unwrap_or_else(|| panic!("{:?}", resolved.notes));
+    assert!(evidence.iter().any(|id| id.to_string() == published));
+}
+
+#[test]
+fn a_host_that_does_not_answer_in_time_has_published_nothing() {
+    let sandbox = Sandbox::new();
+    let repo = rich(&sandbox);
+    let ssh = pretend_ssh(&sandbox, "sleep 600");
+    let url = format!("host.invalid:{}", sandbox.path("rich.git").display());
+    let resolved = asked_over(&sandbox, &repo, Caution::ByHand, &["-c", &ssh], &url);
+    assert_eq!(resolved.transfers[0].evidence, None);
+}
+
+#[test]
+fn the_gate_runs_no_ssh_command_that_configuration_names() {
+    let sandbox = Sandbox::new();
+    let repo = rich(&sandbox);
+    let witness = sandbox.path("witness");
+    let ssh = pretend_ssh(&sandbox, &format!("touch {}", witness.display()));
+    let url = format!("host.invalid:{}", sandbox.path("rich.git").display());
+    let resolved = asked_over(&sandbox, &repo, Caution::Gate, &["-c", &ssh], &url);
+    assert_eq!(resolved.transfers[0].evidence, None);
+    assert!(!witness.exists());
+}
+
+/// What a CI run reads, in an environment of the service's.
+fn ci(
+    sandbox: &Sandbox,
+    dir: &Path,
+    env: &[(&str, &str)],
+    base: Option<&str>,
+) -> Result<(BTreeSet<String>, String), Fault> {
+    let mut all: tyran::world::Environment = sandbox.env().into_iter().collect();
+    all.extend(env.iter().map(|(name, value)| (OsString::from(name), OsString::from(value))));
+    let git = GitContext { dir: dir.to_owned(), env: sandbox.env().into_iter().collect(), globals: vec![] };
+    let world = World::new(all, dir.to_owned(), Caution::ByHand);
+    let range = ci_base::updates(&world, &git, base)?;
+    let payload = ci_base::payload(&world, &git, &range)?;
+    Ok((contents(&payload)?.0, range.note.to_string()))
+}
+
+#[test]
+fn a_ci_run_reads_what_came_after_the_base_that_its_service_names() {
+    let sandbox = Sandbox::new();
+    let repo = sandbox.repo("ci");
+    let first = repo.commit("a", "1");
+    let second = repo.commit("a", "2");
+    let third = repo.commit("a", "3");
+    let event = |text: String| {
+        let path = sandbox.path("event.json");
+        fs::write(&path, text).unwrap();
+        path.display().to_string()
+    };
+    let reads = |env: &[(&str, &str)], base: Option<&str>| {
+        let (ids, note) = ci(&sandbox, &repo.dir, env, base).unwrap();
+        (ids.contains(&first), ids.contains(&second), ids.contains(&third), note)
+    };
+    let from = |env: &[(&str, &str)]| {
+        let (one, two, three, note) = reads(env, None);
+        (vec![one, two, three], note)
+    };
+    let github = ("GITHUB_ACTIONS", "true");
+    let path = event(format!(r#"{{"before":"{second}","after":"{third}"}}"#));
+    assert_eq!(from(&[github, ("GITHUB_EVENT_PATH", &path)]).0, [false, false, true]);
+    let path = event(format!(r#"{{"pull_request":{{"base":{{"sha":"{first}"}}}},"before":"{second}"}}"#));
+    assert_eq!(from(&[github, ("GITHUB_EVENT_PATH", &path)]).0, [false, true, true]);
+    let path = event(format!(r#"{{"before":"{ZERO}"}}"#));
+    assert_eq!(from(&[github, ("GITHUB_EVENT_PATH", &path)]).0, [true, true, true]);
+    let path = event(format!(r#"{{"before":"{second}"}}"#));
+    let tag = [github, ("GITHUB_EVENT_PATH", &path), ("GITHUB_REF_TYPE", "tag")];
+    assert_eq!(from(&tag).0, [true, true, true]);
+    let gitlab = ("GITLAB_CI", "true");
+    assert_eq!(from(&[gitlab, ("CI_COMMIT_BEFORE_SHA", &second)]).0, [false, false, true]);
+    assert_eq!(from(&[gitlab, ("CI_COMMIT_BEFORE_SHA", ZERO)]).0, [true, true, true]);
+    let merge = [gitlab, ("CI_COMMIT_BEFORE_SHA", ZERO), ("CI_MERGE_REQUEST_DIFF_BASE_SHA", &first)];
+    assert_eq!(from(&merge).0, [false, true, true]);
+    assert_eq!(from(&[gitlab, ("CI_COMMIT_BEFORE_SHA", &second), ("CI_COMMIT_TAG", "v1")]).0, [true, true, true]);
+    assert_eq!(reads(&[("CI", "true")], Some("HEAD~1")).1, false);
+    // Pushed over: what was there before is gone, so that all is read.
+    let (all, note) = from(&[gitlab, ("CI_COMMIT_BEFORE_SHA", "1234567890123456789012345678901234567890")]);
+    assert_eq!(all, [true, true, true], "{note}");
+}
+
+#[test]
+fn a_plain_ci_run_reads_from_the_fork_and_on_the_default_branch_everything() {
+    let sandbox = Sandbox::new();
+    let repo = sandbox.repo("plain");
+    let first = repo.commit("a", "1");
+    repo.git(&["push", "-q", "origin", "main"]);
+    repo.git(&["remote", "set-head", "origin", "main"]);
+    let plain = |wanted: &str| ci(&sandbox, &repo.dir, &[("CI", "true")], None).unwrap().0.contains(wanted);
+    assert!(plain(&first), "HEAD is what the default branch is");
+    repo.git(&["checkout", "-q", "-b", "topic"]);
+    let second = repo.commit("a", "2");
+    assert!(!plain(&first));
+    assert!(plain(&second));
+}
+
+#[test]
+fn a_shallow_clone_is_a_fault_that_names_the_setting() {
+    let sandbox = Sandbox::new();
+    let repo = sandbox.repo("deep");
+    let first = repo.commit("a", "1");
+    let second = repo.commit("a", "2");
+    repo.commit("a", "3");
+    repo.commit("a", "4");
+    repo.git(&["push", "-q", "origin", "main"]);
+    let url = format!("file://{}", sandbox.path("deep.git").display());
+    for (depth, base, whole) in [("1", &second, false), ("2", &first, false), ("4", &first, true), ("3", &second, true)]
+    {
+        let clone = format!("clone-{depth}");
+        sandbox.git("", &["clone", "-q", "--depth", depth, &url, &clone]);
+        let env = [("GITLAB_CI", "true"), ("CI_COMMIT_BEFORE_SHA", base.as_str())];
+        let read = ci(&sandbox, &sandbox.path(&clone), &env, None);
+        match read {
+            Ok(_) => assert!(whole, "depth {depth} passes as whole"),
+            Err(Fault::Shallow(what)) => {
+                assert!(!whole && what.as_str().contains("GIT_DEPTH"), "depth {depth}: {what}")
+            }
+            Err(other) => panic!("depth {depth}: {other}"),
+        }
+    }
+    // Without a base everything would have to be read, and it is not there.
+    assert!(matches!(ci(&sandbox, &sandbox.path("clone-2"), &[("CI", "1")], None), Err(Fault::Shallow(_))));
+}
+
+#[test]
+fn an_event_that_cannot_be_read_and_a_base_that_is_none_are_faults() {
+    let sandbox = Sandbox::new();
+    let repo = sandbox.repo("bad");
+    repo.commit("a", "1");
+    let path = sandbox.path("event.json");
+    fs::write(&path, "{").unwrap();
+    let env = [("GITHUB_ACTIONS", "true"), ("GITHUB_EVENT_PATH", path.to_str().unwrap())];
+    assert!(matches!(ci(&sandbox, &repo.dir, &env, None), Err(Fault::File { .. })));
+    assert!(matches!(ci(&sandbox, &repo.dir, &[], Some("no-such-revision")), Err(Fault::Unmodelled(_))));
 }

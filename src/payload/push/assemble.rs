@@ -11,9 +11,14 @@ use crate::payload::objects::ObjectStore;
 use crate::payload::remote::Commits;
 use crate::payload::source::Texts;
 use crate::payload::{Fault, Item, ItemKind, ObjectId, Part, Payload, Side};
+use crate::text::SafeText;
 use crate::world::World;
 
+use super::destination::{Advertisement, shown};
 use super::hook::updates_from_lines;
+use super::remote::Given;
+use super::repository::{Opened, Repository};
+use super::resolve::Update;
 use super::transfer::{PushOptions, Resolved, Transfer, resolve};
 use super::widen::{Because, widened};
 
@@ -43,7 +48,8 @@ pub fn payload(world: &World, request: &PushRequest, options: PushOptions) -> Re
 }
 
 /// What a push sends, from the list that git gives to its pre-push hook: exact ids, and the ids that
-/// the destination has at the same refs, which are evidence.
+/// the destination has at the same refs, which are evidence. For a ref that is new there, or whose id
+/// is not here, the destination is asked what else it has, since nothing would count as published.
 ///
 /// # Errors
 /// When a line cannot be read, or an object is missing or cannot be followed.
@@ -53,10 +59,15 @@ pub fn from_hook_lines(
     remote: &BStr,
     url: &BStr,
     lines: &[u8],
+    options: PushOptions,
 ) -> Result<PushPayload, Fault> {
     let updates = updates_from_lines(lines)?;
-    let evidence = updates.iter().filter_map(|update| update.old).collect();
-    let transfer = Transfer {
+    let mut resolved = Resolved::default();
+    let mut evidence: Vec<ObjectId> = updates.iter().filter_map(|update| update.old).collect();
+    if has_new_ground(world, git, &updates)? {
+        evidence.extend(asked(world, git, remote, url, options, &mut resolved.notes)?);
+    }
+    resolved.transfers.push(Transfer {
         git: git.clone(),
         // git gives the url twice where there is no name.
         remote: (remote != url).then(|| remote.into()),
@@ -66,10 +77,43 @@ pub fn from_hook_lines(
         evidence: Some(evidence),
         claims: Vec::new(),
         widened: false,
-    };
-    let resolved = Resolved { transfers: vec![transfer], ..Resolved::default() };
+    });
     let payload = assemble(world, &resolved)?;
     Ok(PushPayload { payload, resolved })
+}
+
+/// Whether a ref is new at the destination, or has an id there that is not here.
+fn has_new_ground(world: &World, git: &GitContext, updates: &[Update]) -> Result<bool, Fault> {
+    let mut sent = updates.iter().filter(|update| update.new.is_some()).peekable();
+    if sent.peek().is_none() {
+        return Ok(false);
+    }
+    let store = ObjectStore::open(world, git)?;
+    Ok(sent.any(|update| update.old.is_none_or(|old| !store.has(&old))))
+}
+
+/// What the destination of a url says that it has; nothing when it does not answer, and a note.
+fn asked(
+    world: &World,
+    git: &GitContext,
+    remote: &BStr,
+    url: &BStr,
+    options: PushOptions,
+    notes: &mut Vec<SafeText>,
+) -> Result<Vec<ObjectId>, Fault> {
+    let repository = match Repository::open(world, git)? {
+        Opened::Repository(repository) => repository,
+        Opened::None(why) => return Err(Fault::Repository(why)),
+    };
+    let known = repository.remotes.find(remote, Given::ByName)?.unwrap_or_default();
+    match repository.ask(world, &known, &url.into(), known.receive_pack.as_ref(), options.network) {
+        Advertisement::Refs(refs) => Ok(refs.into_iter().map(|advertised| advertised.oid).collect()),
+        Advertisement::Unknown(why) => {
+            let place = shown(url);
+            notes.push(format!("at {place} only the refs that are sent count as published: {why}").into());
+            Ok(Vec::new())
+        }
+    }
 }
 
 /// The bytes of a push that was taken apart.

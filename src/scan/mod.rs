@@ -8,7 +8,9 @@ pub mod coverage;
 pub mod embedded;
 pub mod engine;
 pub mod finding;
+pub mod fingerprint;
 pub mod gitleaks;
+pub mod suppress;
 
 pub use coverage::{Coverage, EngineCoverage};
 pub use engine::{Engine, EngineFault, Identity, Reading, Session};

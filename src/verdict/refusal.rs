@@ -10,6 +10,7 @@ use crate::install::gitleaks::EnsureFault;
 use crate::install::pins::Pin;
 use crate::install::place::PlaceFault;
 use crate::payload::Fault;
+use crate::scan::suppress::Widened;
 use crate::scan::{EngineFault, ScanFault, engine::EngineFaultKind};
 use crate::text::SafeText;
 
@@ -155,6 +156,17 @@ impl Refusal {
     /// A refusal from its three parts.
     pub fn new(class: Class, what: impl Into<SafeText>, remedy: impl Into<SafeText>) -> Self {
         Self { class, what: what.into(), remedy: remedy.into() }
+    }
+
+    /// A payload that adds or widens suppressions: what a question about them becomes where nobody can
+    /// be asked.
+    pub fn suppression(widened: &[Widened]) -> Self {
+        let each: Vec<String> = widened.iter().map(|widened| format!("{} {}", widened.path, widened.what)).collect();
+        Self::new(
+            Class::Suppression,
+            format!("it would suppress findings: {}", each.join("; ")),
+            "have a person read the change of that file, and publish it themselves if they agree",
+        )
     }
 
     /// When a defect of ours ended the run.

@@ -1,0 +1,189 @@
+//! Which findings a reviewed suppression takes away.
+//!
+//! Promise (design principle 6): a suppression counts only where it stands on the remote side of the
+//! part that the finding is in, on every destination of it; on a first push, and for what has no remote
+//! side, nothing does. An inline comment counts only where the identical line is there. Whoever uses one
+//! is told which and why. What adds or widens one is a question for a person ([`widened`]).
+//!
+//! Forms: tyran's own `.tyran-allow` ([`allow_file`]); gitleaks' `.gitleaksignore` and a baseline in
+//! `.gitleaks-baseline.json` ([`gitleaks`]); the comments `tyran:allow` and `gitleaks:allow`. All of
+//! them at the repository's top.
+
+pub mod allow_file;
+pub mod gitleaks;
+pub mod widened;
+
+use bstr::{BStr, ByteSlice};
+
+use crate::payload::{Fault, ItemKind, Payload, RemoteSide};
+use crate::text::SafeText;
+
+use super::fingerprint::Fingerprint;
+use super::{Finding, Secret};
+use allow_file::AllowFile;
+use gitleaks::{Baseline, IgnoreFile};
+
+pub use widened::{Widened, widened};
+
+/// Comments that accept the line they stand in.
+const COMMENTS: [&str; 2] = ["tyran:allow", "gitleaks:allow"];
+
+/// Findings, parted.
+#[derive(Debug, Default)]
+pub struct Outcome {
+    /// Those that count, each with its fingerprint, in their order.
+    pub kept: Vec<(Finding, Fingerprint)>,
+    /// Those that a suppression takes away.
+    pub suppressed: Vec<Suppressed>,
+    /// Suppressions that cannot be read, and so do not count.
+    pub notes: Vec<SafeText>,
+}
+
+/// A finding that a suppression takes away.
+#[derive(Debug)]
+pub struct Suppressed {
+    /// The finding.
+    pub finding: Finding,
+    /// What `tyran allow` takes.
+    pub fingerprint: Fingerprint,
+    /// Which suppression: file and line, or kind.
+    pub by: SafeText,
+    /// The reason recorded with it; empty where there is none.
+    pub reason: SafeText,
+}
+
+/// Parts findings by what the sides of the payload hold. Suppressions on the command line's or the
+/// user's own side do not exist.
+///
+/// # Errors
+/// When a side cannot be read.
+pub fn apply(findings: Vec<Finding>, payload: &Payload) -> Result<Outcome, Fault> {
+    let fingerprints = Fingerprint::of_all(&findings);
+    let mut outcome = Outcome::default();
+    let mut grants: Vec<Option<Grants>> = payload.sides.iter().map(|_| None).collect();
+    for (finding, fingerprint) in findings.into_iter().zip(fingerprints) {
+        let mut granted: Option<(SafeText, SafeText)> = None;
+        let sides = payload.sides.iter().zip(&mut grants);
+        for (side, known) in sides.filter(|(side, _)| side.parts.contains(&finding.part)) {
+            let known = match known {
+                Some(known) => known,
+                None => known.insert(Grants::read(side.side.as_ref(), &mut outcome.notes)?),
+            };
+            granted = known.grant(&finding, &fingerprint, side.side.as_ref())?;
+            if granted.is_none() {
+                break;
+            }
+        }
+        match granted {
+            Some((by, reason)) => outcome.suppressed.push(Suppressed { finding, fingerprint, by, reason }),
+            None => outcome.kept.push((finding, fingerprint)),
+        }
+    }
+    outcome.notes.sort();
+    outcome.notes.dedup();
+    Ok(outcome)
+}
+
+/// Suppressions on the remote side which accept something in a file of this payload that is not found
+/// there any more. Files that the payload does not hold are not spoken of.
+///
+/// # Errors
+/// When a side cannot be read.
+pub fn stale(payload: &Payload, outcome: &Outcome) -> Result<Vec<SafeText>, Fault> {
+    let used: Vec<&str> = outcome.suppressed.iter().map(|suppressed| suppressed.by.as_str()).collect();
+    let mut stale = Vec::new();
+    for side in &payload.sides {
+        let grants = Grants::read(side.side.as_ref(), &mut Vec::new())?;
+        let parts = payload.parts.get(side.parts.clone()).unwrap_or_default();
+        let paths: std::collections::BTreeSet<&BStr> = parts
+            .iter()
+            .flat_map(|part| &part.items)
+            .filter_map(|item| item.path.as_ref().map(|path| path.as_bstr()))
+            .collect();
+        for (by, place) in grants.places() {
+            if paths.contains(place) && !used.contains(&by.as_str()) {
+                stale.push(SafeText::new(&format!("{by} accepts nothing any more")));
+            }
+        }
+    }
+    stale.sort();
+    stale.dedup();
+    Ok(stale)
+}
+
+/// What one side grants.
+#[derive(Debug, Default)]
+struct Grants {
+    allow: Vec<AllowFile>,
+    ignore: Vec<IgnoreFile>,
+    baselines: Vec<Baseline>,
+}
+
+impl Grants {
+    fn read(side: &dyn RemoteSide, notes: &mut Vec<SafeText>) -> Result<Self, Fault> {
+        let mut grants = Self::default();
+        for version in side.versions(allow_file::NAME.into())? {
+            let file = AllowFile::read(&version);
+            notes.extend(file.unreadable.iter().cloned());
+            grants.allow.push(file);
+        }
+        grants.ignore.extend(side.versions(gitleaks::IGNORE_NAME.into())?.iter().map(|bytes| IgnoreFile::read(bytes)));
+        for version in side.versions(gitleaks::BASELINE_NAME.into())? {
+            match Baseline::read(&version) {
+                Some(baseline) => grants.baselines.push(baseline),
+                None => notes.push(SafeText::new(&format!("{} cannot be read", gitleaks::BASELINE_NAME))),
+            }
+        }
+        Ok(grants)
+    }
+
+    /// Which suppression takes a finding away, and its reason.
+    fn grant(
+        &self,
+        finding: &Finding,
+        fingerprint: &Fingerprint,
+        side: &dyn RemoteSide,
+    ) -> Result<Option<(SafeText, SafeText)>, Fault> {
+        let no_reason = || SafeText::new("");
+        if let Some((by, reason)) = self.allow.iter().find_map(|file| file.grant(fingerprint)) {
+            return Ok(Some((by, reason)));
+        }
+        if let Some(by) = self.ignore.iter().find_map(|file| file.grant(finding)) {
+            return Ok(Some((by, no_reason())));
+        }
+        if let Some(by) = self.baselines.iter().find_map(|baseline| baseline.grant(finding)) {
+            return Ok(Some((by, no_reason())));
+        }
+        Ok(inline(finding, side)?.map(|by| (by, no_reason())))
+    }
+
+    /// Every entry with a path: what it is called, and the path.
+    fn places(&self) -> Vec<(SafeText, &BStr)> {
+        let allow = self.allow.iter().flat_map(AllowFile::places);
+        allow.chain(self.ignore.iter().flat_map(IgnoreFile::places)).collect()
+    }
+}
+
+/// An inline comment, where the identical line (and a match of several lines as a whole) is on the
+/// other side at the same path.
+fn inline(finding: &Finding, side: &dyn RemoteSide) -> Result<Option<SafeText>, Fault> {
+    let line = finding.line_text.expose();
+    let Some(comment) = COMMENTS.into_iter().find(|comment| line.contains_str(comment)) else { return Ok(None) };
+    let (ItemKind::Blob | ItemKind::File, Some(path)) = (finding.item.kind, &finding.item.path) else {
+        return Ok(None);
+    };
+    let there = side.versions(path.as_bstr())?.iter().any(|version| holds(version, line, &finding.matched));
+    Ok(there.then(|| SafeText::new(&format!("the comment {comment} in its line"))))
+}
+
+fn holds(version: &[u8], line: &[u8], matched: &Secret) -> bool {
+    let line = line.trim_end_with(|character| character == '\n' || character == '\r');
+    version.lines().any(|other| other == line) && version.contains_str(matched.expose())
+}
+
+/// Whether two rule ids speak of the same kind of secret: the same id, or the same first word, since
+/// gitleaks and tyran name rules of one issuer differently (`gitlab-pat`, `gitlab-personal-access-token`).
+fn same_rule(own: &str, other: &[u8]) -> bool {
+    let first = |id: &[u8]| id.split(|byte| *byte == b'-').next().unwrap_or_default().to_ascii_lowercase();
+    own.as_bytes() == other || first(own.as_bytes()) == first(other)
+}

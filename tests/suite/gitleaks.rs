@@ -8,12 +8,13 @@ use std::time::{Duration, Instant};
 
 use bstr::BString;
 use tyran::payload::{Content, Fault, Item, ItemKind, Part, Payload, Reader, Source, source::Sink};
+use tyran::scan::embedded::{EmbeddedEngine, Mode, Options, Origin, RuleSet, express};
 use tyran::scan::engine::EngineFaultKind;
 use tyran::scan::gitleaks::{AsReported, Drive, Expressed, GitleaksEngine, GitleaksProgram, program, windows};
-use tyran::scan::{self, Bounds, Engine, Finding, Scan, ScanFault};
+use tyran::scan::{self, Bounds, Confidence, Engine, Finding, Scan, ScanFault, Severity};
 
 use crate::support::gitleaks::real_gitleaks;
-use crate::support::{Sandbox, planted};
+use crate::support::{Sandbox, planted, shared};
 
 const RULES: &str = r#"
 [[rules]]
@@ -598,4 +599,218 @@ fn only_a_person_by_hand_may_name_the_program() {
     let gate = World::new(env, sandbox.path(""), Caution::Gate);
     // Whatever was placed on this machine, it is not the one that the environment names.
     assert!(program::present(&gate).ok().flatten().is_none_or(|program| program.path != sandbox.path("gitleaks")));
+}
+
+// What gitleaks is told of the rules in force, and what is decided on its findings afterwards.
+
+fn rule_set(toml: &str) -> Arc<RuleSet> {
+    RuleSet::parse(toml, Origin::File("rules.toml".into()), Mode::Strict).unwrap()
+}
+
+/// A payload of blobs with paths, by part and place.
+fn payload_at(items: Vec<(&str, Vec<u8>)>) -> Payload {
+    let (paths, bytes): (Vec<&str>, Vec<Vec<u8>>) = items.into_iter().unzip();
+    let mut payload = payload(Vec::new(), false);
+    payload.parts.clear();
+    for (path, bytes) in paths.into_iter().zip(bytes) {
+        let item = Item {
+            kind: ItemKind::Blob,
+            oid: None,
+            size: bytes.len() as u64,
+            path: Some(BString::from(path)),
+            commit: None,
+        };
+        payload.parts.push(Part { items: vec![item], source: Box::new(One(bytes)) });
+    }
+    payload
+}
+
+/// One item's bytes, whatever its path.
+#[derive(Debug)]
+struct One(Vec<u8>);
+
+impl Source for One {
+    fn reader(&self) -> Result<Box<dyn Reader + '_>, Fault> {
+        Ok(Box::new(OneReader(&self.0)))
+    }
+}
+
+struct OneReader<'a>(&'a [u8]);
+
+impl Reader for OneReader<'_> {
+    fn read(&mut self, _: &Item, sink: &mut Sink<'_>) -> Result<(), Fault> {
+        sink(Content::Whole(self.0))
+    }
+}
+
+/// Where each engine finds what: path, rule, first byte, secret; of the embedded one only what gitleaks was told.
+type Told = Vec<(String, String, u64, Vec<u8>)>;
+
+fn told(findings: &[Finding]) -> Told {
+    let mut told: Told = findings
+        .iter()
+        .map(|finding| {
+            let path = finding.item.path.as_ref().map(ToString::to_string).unwrap_or_default();
+            (path, finding.rule.to_string(), finding.start, finding.secret.expose().to_vec())
+        })
+        .collect();
+    told.sort();
+    told
+}
+
+fn with_rules(program: &Path, rules: &Arc<RuleSet>, payload: &Payload) -> Scan {
+    let program = program::of_path(program).unwrap();
+    scan_with(GitleaksEngine::of_rules(&program, rules, drive()).unwrap(), payload).unwrap()
+}
+
+fn embedded(rules: &Arc<RuleSet>, payload: &Payload) -> Scan {
+    let engine = EmbeddedEngine::new(Arc::clone(rules), Options::default()).unwrap();
+    let engines: Vec<Box<dyn Engine>> = vec![Box::new(engine)];
+    scan::run(payload, &engines, Bounds { threads: 2, deadline: None }, &|_| {}).unwrap()
+}
+
+#[test]
+fn keyword_of_another_item_does_not_count() {
+    let Some(program) = real_gitleaks() else { return };
+    let rules = rule_set("[[rules]]\nid='hex'\nregex='''\\b[0-9a-f]{32}\\b'''\nkeywords=['Needle']\n");
+    let hex = |seed| planted::characters(seed, "0123456789abcdef", 32);
+    let payload = payload_at(vec![
+        ("with", format!("the NEEDLE is {}\n", hex(1)).into_bytes()),
+        ("without", format!("nothing but {}\n", hex(2)).into_bytes()),
+    ]);
+    let found = told(&with_rules(&program, &rules, &payload).findings);
+    assert_eq!(found, told(&embedded(&rules, &payload).findings));
+    assert_eq!(found.len(), 1);
+}
+
+#[test]
+fn paths_of_rules_and_allowlists_are_decided_by_tyran() {
+    let Some(program) = real_gitleaks() else { return };
+    let rules = rule_set(
+        "[[allowlists]]\npaths=['''^vendor/''']\n\
+         [[allowlists]]\ncondition='AND'\npaths=['''^docs/''']\nregexes=['''^key1''']\n\
+         [[rules]]\nid='any'\nregex='''key[0-9]{4}'''\n\
+         [[rules.allowlists]]\npaths=['''skip\\.txt$''']\nstopwords=['9999']\n\
+         [[rules]]\nid='only-env'\nregex='''env[0-9]{4}'''\npath='''\\.env$'''\n\
+         [[rules]]\nid='globbed'\nregex='''glob[0-9]{4}'''\nfiles=['*.yaml']\n",
+    );
+    let text = |first: &str| format!("{first} key2222 env3333 key9999 glob4444\n").into_bytes();
+    let payload = payload_at(
+        ["vendor/a", "docs/a", "skip.txt", "b.env", "c.yaml", "d"].map(|path| (path, text("key1111"))).into(),
+    );
+    let found = told(&with_rules(&program, &rules, &payload).findings);
+    assert_eq!(found, told(&embedded(&rules, &payload).findings));
+    let short: Vec<(&str, &str)> =
+        found.iter().map(|(path, _, _, secret)| (path.as_str(), std::str::from_utf8(secret).unwrap())).collect();
+    assert_eq!(
+        short,
+        [
+            ("b.env", "key1111"),
+            ("b.env", "key2222"),
+            ("b.env", "env3333"),
+            ("c.yaml", "key1111"),
+            ("c.yaml", "key2222"),
+            ("c.yaml", "glob4444"),
+            ("d", "key1111"),
+            ("d", "key2222"),
+            ("docs/a", "key2222"),
+        ]
+    );
+}
+
+#[test]
+fn checksums_and_severities_of_tyrans_own_rules_hold_for_gitleaks_too() {
+    let Some(program) = real_gitleaks() else { return };
+    let rules = RuleSet::builtin().unwrap();
+    let right = planted::github_token(1);
+    let wrong = format!("{}{}", &right[..34], planted::characters(9, "ABCDEFGHIJ", 6));
+    let payload = payload_at(vec![("a", format!("one {right}\ntwo {wrong}\n").into_bytes())]);
+    let judged = |scan: Scan| -> Vec<(Vec<u8>, Confidence, Severity, bool)> {
+        let mut judged: Vec<_> = scan
+            .findings
+            .iter()
+            .map(|finding| {
+                (finding.secret.expose().to_vec(), finding.confidence, finding.severity, finding.remedy.is_some())
+            })
+            .collect();
+        judged.sort();
+        judged
+    };
+    let ours = judged(with_rules(&program, &rules, &payload));
+    assert_eq!(ours, judged(embedded(&rules, &payload)));
+    assert!(ours.iter().any(|one| one.1 == Confidence::High), "{ours:?}");
+    assert!(ours.iter().all(|one| one.0 != wrong.as_bytes() || one.1 == Confidence::Note), "{ours:?}");
+}
+
+#[test]
+fn rules_that_cannot_be_told_are_left_out_and_named() {
+    let rules = rule_set(
+        "[[rules]]\nid='file-alone'\npath='''\\.p12$'''\n\
+         [[rules]]\nid='needs-another'\nregex='''a1'''\n[[rules.required]]\nid='plain'\n\
+         [[rules]]\nid='any-byte'\nregex='''x\\Cy'''\n\
+         [[rules]]\nid='helper'\nregex='''h'''\nskipReport=true\n\
+         [[rules]]\nid='plain'\ndescription=\"\"\"three ''' quotes and \\\\\"\"\"\nregex=\"a'''b\\\\\\\\C\"\nsecretGroup=0\n",
+    );
+    let told = express::to_gitleaks_toml(&rules);
+    assert_eq!(told.rules, 1);
+    let read: toml::Table = told.toml.parse().unwrap();
+    assert_eq!(read["rules"][0]["id"].as_str(), Some("plain"));
+    assert_eq!(read["rules"][0]["regex"].as_str(), Some("a'''b\\\\C"));
+    assert_eq!(read["rules"][0]["description"].as_str(), Some("three ''' quotes and \\"));
+    let notes: Vec<&str> = told.notes.iter().map(|note| note.as_str()).collect();
+    assert_eq!(notes.len(), 3, "{notes:?}");
+    for (note, id) in notes.iter().zip(["file-alone", "needs-another", "any-byte"]) {
+        assert!(note.ends_with(id), "{note}");
+    }
+}
+
+#[test]
+fn entry_names_of_a_tree_are_read_and_its_bytes_are_counted() {
+    let Some(program) = real_gitleaks() else { return };
+    let rules = rule_set("[[rules]]\nid='name'\nregex='''name-[0-9]{6}'''\n");
+    let mut tree = Vec::new();
+    for (place, name) in ["a", "name-123456", "z"].iter().enumerate() {
+        tree.extend_from_slice(format!("100644 {name}\0").as_bytes());
+        tree.extend_from_slice(&[place as u8 * 7; 20]);
+    }
+    let mut payload = payload_at(vec![("folder", tree), ("empty", Vec::new())]);
+    for part in &mut payload.parts {
+        part.items[0].kind = ItemKind::Tree;
+    }
+    let scan = with_rules(&program, &rules, &payload);
+    assert_eq!(told(&scan.findings), told(&embedded(&rules, &payload).findings));
+    assert_eq!(scan.findings.len(), 1);
+}
+
+#[test]
+fn both_engines_find_the_same_with_gitleaks_own_configuration() {
+    let (Some(program), Some(config), Some(packed)) =
+        (real_gitleaks(), shared("gitleaks/gitleaks.toml"), shared("detection/open.tar.gz"))
+    else {
+        return;
+    };
+    let rules = RuleSet::load(&config, Mode::Compat).unwrap();
+    let mut archive = tar::Archive::new(flate2::read::GzDecoder::new(std::fs::File::open(packed).unwrap()));
+    let mut items: Vec<(String, Vec<u8>)> = Vec::new();
+    for entry in archive.entries().unwrap() {
+        let mut entry = entry.unwrap();
+        let path = entry.path().unwrap().to_string_lossy().into_owned();
+        let mut bytes = Vec::new();
+        std::io::Read::read_to_end(&mut entry, &mut bytes).unwrap();
+        // Larger ones are cut into windows, where gitleaks by itself cuts elsewhere.
+        if entry.header().entry_type().is_file() && bytes.len() < 24_000 && items.len() < 1500 {
+            bytes.push(b'\n');
+            items.push((path, bytes));
+        }
+    }
+    let payload = payload_at(items.iter().map(|(path, bytes)| (path.as_str(), bytes.clone())).collect());
+    let ours = told(&with_rules(&program, &rules, &payload).findings);
+    let theirs: Told = told(&embedded(&rules, &payload).findings)
+        .into_iter()
+        .filter(|(_, rule, ..)| rules.rules().iter().any(|own| *own.id == **rule && own.regex().is_some()))
+        .collect();
+    assert!(ours.len() > 100, "{}", ours.len());
+    let lacking: Vec<_> = theirs.iter().filter(|one| !ours.contains(one)).map(|one| (&one.0, &one.1, one.2)).collect();
+    let more: Vec<_> = ours.iter().filter(|one| !theirs.contains(one)).map(|one| (&one.0, &one.1, one.2)).collect();
+    assert!(lacking.is_empty() && more.is_empty(), "of {}: lacking {lacking:?}, more {more:?}", ours.len());
 }

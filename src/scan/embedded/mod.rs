@@ -12,6 +12,7 @@ mod demand;
 mod detect;
 mod entropy;
 pub mod example;
+pub mod express;
 mod factor;
 mod fragment;
 pub mod glob;
@@ -31,4 +32,5 @@ pub mod verify;
 
 pub use config::{Mode, Origin, RulesFault};
 pub use rules::{Rule, RuleSet};
+pub(in crate::scan) use session::tree_names;
 pub use session::{EmbeddedEngine, NAME, Options};

@@ -235,7 +235,7 @@ impl<'e> EmbeddedSession<'e> {
 }
 
 /// The names of a tree's entries, one a line; the rest as it is when it is no tree.
-fn tree_names(bytes: &[u8]) -> Vec<u8> {
+pub(in crate::scan) fn tree_names(bytes: &[u8]) -> Vec<u8> {
     let mut names = Vec::with_capacity(bytes.len());
     let mut rest = bytes;
     // An entry is mode, space, name, NUL, and an id of 20 or 32 bytes; which one shows where the next

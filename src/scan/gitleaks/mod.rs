@@ -23,6 +23,7 @@ use sha2::{Digest, Sha256};
 use crate::payload::{Content, Item};
 use crate::text::SafeText;
 
+use super::embedded::{RuleSet, express};
 use super::engine::EngineFaultKind;
 use super::{Engine, EngineFault, Finding, Identity, Reading, Session};
 
@@ -112,6 +113,14 @@ impl GitleaksEngine {
         };
         let place = child::Place::new(&program.path, drive.deadline)?;
         Ok(Self { identity, notes: rules.notes, pool: Pool::new(place, rules.toml, rules.judge, drive) })
+    }
+
+    /// Prepares runs of a program with the rules in force.
+    ///
+    /// # Errors
+    /// As [`GitleaksEngine::new`].
+    pub fn of_rules(program: &GitleaksProgram, rules: &Arc<RuleSet>, drive: Drive) -> Result<Self, EngineFault> {
+        Self::new(program, express::to_gitleaks_toml(rules), drive)
     }
 
     /// What rests on the embedded engine alone.

@@ -17,8 +17,9 @@ use std::io::Read;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::payload::{Content, Item, Tally};
+use crate::payload::{Content, Item, ItemKind, Tally};
 use crate::scan::EngineFault;
+use crate::scan::embedded::tree_names;
 use crate::scan::engine::EngineFaultKind;
 
 use super::report::fault;
@@ -72,14 +73,23 @@ pub struct Window {
     pub next_start: Option<u64>,
 }
 
+/// A tree is read as its entries' names: that is what is content in it, and the ids between them would
+/// only look like text by chance.
+fn is_rewritten(item: &Item) -> bool {
+    item.kind == ItemKind::Tree
+}
+
 impl Window {
     /// One past its last byte, in its item.
     pub fn end(&self) -> u64 {
         self.start + self.length as u64
     }
 
-    /// How many of its bytes no earlier window of the item holds.
+    /// How many of its item's bytes it holds which no earlier window does.
     fn fresh(&self) -> u64 {
+        if is_rewritten(&self.origin.item) {
+            return 0;
+        }
         self.previous_end.map_or(self.length as u64, |end| self.end() - end)
     }
 }
@@ -109,6 +119,8 @@ impl Block {
 pub struct Batch {
     blocks: Vec<Block>,
     empty_items: u64,
+    /// Bytes of items that are read in another form than their own.
+    rewritten_bytes: u64,
 }
 
 fn stream_fault(error: std::io::Error) -> EngineFault {
@@ -142,6 +154,28 @@ impl Batch {
     /// # Errors
     /// When the stream breaks, or `offer` fails.
     pub fn add(
+        &mut self,
+        item: &Item,
+        part: usize,
+        content: Content<'_>,
+        offer: &mut dyn FnMut(&mut Self) -> Result<(), EngineFault>,
+    ) -> Result<(), EngineFault> {
+        if !is_rewritten(item) {
+            return self.lay(item, part, content, offer);
+        }
+        let mut streamed = Vec::new();
+        let bytes = match content {
+            Content::Whole(bytes) => bytes,
+            Content::Stream(stream) => {
+                stream.read_to_end(&mut streamed).map_err(stream_fault)?;
+                &streamed
+            }
+        };
+        self.rewritten_bytes += bytes.len() as u64;
+        self.lay(item, part, Content::Whole(&tree_names(bytes)), offer)
+    }
+
+    fn lay(
         &mut self,
         item: &Item,
         part: usize,
@@ -235,6 +269,7 @@ impl Batch {
     pub fn absorb(&mut self, other: Self) {
         self.blocks.extend(other.blocks);
         self.empty_items += other.empty_items;
+        self.rewritten_bytes += other.rewritten_bytes;
     }
 
     /// Lays the blocks out between a first block and a last one, which hold `first` and `last`.
@@ -255,7 +290,10 @@ impl Batch {
     fn tally(&self) -> Tally {
         let windows = || self.blocks.iter().flat_map(|block| &block.windows);
         let ended = windows().filter(|window| window.next_start.is_none()).count() as u64;
-        Tally { objects: self.empty_items + ended, bytes: windows().map(Window::fresh).sum() }
+        Tally {
+            objects: self.empty_items + ended,
+            bytes: self.rewritten_bytes + windows().map(Window::fresh).sum::<u64>(),
+        }
     }
 }
 

@@ -248,6 +248,9 @@ fn upload(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, name: &BStr, args: &
         Stdin::Inherited | Stdin::Unknown(_) if from_input => widest_here(meaning, scene, "what it reads is not known"),
         Stdin::Inherited | Stdin::Unknown(_) => {}
     }
+    if operands && scene.dir().is_none() {
+        scene.unknown("files are sent from where nobody can say");
+    }
     if unknown {
         widest_here(meaning, scene, "which files it sends is not known");
     }
@@ -269,15 +272,27 @@ fn push_request(
     files: Vec<PathBuf>,
     texts: Vec<BString>,
 ) {
-    let Some(dir) = scene.dir().map(Path::to_owned) else {
-        if !files.is_empty() || !scene.command.pasted.is_empty() {
-            scene.unknown("files are sent from where nobody can say");
+    let dir = match scene.dir() {
+        Some(dir) => dir.to_owned(),
+        None => {
+            // Texts are known all the same; a file that an option names is not.
+            if texts.iter().any(|word| names_file_option(word.as_bstr())) {
+                scene.unknown("files are sent from where nobody can say");
+            }
+            scene.shell.world().cwd.clone()
         }
-        return;
     };
     let tool = SafeText::quoted(name, 40);
     let request = UploadRequest { tool, dir, files, texts, package: None, revisions: None, local_only: false };
     meaning.upload(scene, request);
+}
+
+/// Options of the clients that take a file.
+fn names_file_option(word: &BStr) -> bool {
+    ["-F", "--body-file", "--notes-file", "--input", "--description-file", "--file", "-T", "--template", "--asset"]
+        .iter()
+        .any(|option| word.starts_with(option.as_bytes()))
+        || word.contains_str("=@")
 }
 
 /// Files that a word may name: itself, behind `=`, `@`, `=@`, an option's letter, before `#LABEL`,

@@ -386,7 +386,7 @@ impl Meaning {
             let dashed = base.starts_with(b"git-");
             return Identity::Named(if dashed { base.into() } else { "git".into() });
         }
-        if is_of_the_system(&real) {
+        if is_of_the_system(&real) || is_on_path(scene, path) {
             let called = if programs::knows(base) { base.to_owned() } else { name };
             return Identity::Named(called);
         }
@@ -444,6 +444,13 @@ fn same_bytes(one: &Path, other: &Path) -> bool {
         }
         _ => false,
     }
+}
+
+/// Whether a program lies in a folder of the PATH that the host itself has: then it is what a bare name
+/// would have found as well.
+fn is_on_path(scene: &Scene<'_, '_>, path: &Path) -> bool {
+    let Some(folders) = scene.shell.world().var("PATH") else { return false };
+    std::env::split_paths(folders).any(|folder| folder.is_absolute() && path.parent() == Some(folder.as_path()))
 }
 
 /// Whether a program lies where the system or its package manager puts programs, not a project.

@@ -18,6 +18,7 @@ pub mod config;
 pub mod host;
 pub mod install;
 pub mod journal;
+pub mod judge;
 pub mod net;
 pub mod payload;
 pub mod report;

@@ -1,4 +1,19 @@
 //! The command line: one file per subcommand; parses, calls, prints, decides nothing.
+//!
+//! Promise: exit codes are 0 nothing found or nothing to publish, 1 findings or a question for a
+//! person, 2 usage error, 3 could not check (internal errors included). Results go to standard
+//! output, progress and notes to standard error.
+
+mod git_hook;
+mod install;
+mod options;
+mod own_words;
+mod payload;
+mod scan_command;
+mod scan_commit;
+mod scan_files;
+mod scan_push;
+mod shell_help;
 
 pub mod allow;
 pub mod ensure_gitleaks;
@@ -6,13 +21,90 @@ pub mod ensure_gitleaks;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
+use clap::{CommandFactory, Parser, Subcommand};
+
+use crate::verdict::Refusal;
+
+pub use options::{EngineChoice, ScanOptions, seconds, write as write_report};
+
+/// Reads every byte a git publish would send, before it leaves, and proves it.
+#[derive(Debug, Parser)]
+#[command(name = "tyran", version, about, long_about = None, max_term_width = 100, arg_required_else_help = true)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Subcommands,
+}
+
+#[derive(Debug, Subcommand)]
+enum Subcommands {
+    /// Scan what `git push` with the same arguments would send
+    ScanPush(scan_push::Arguments),
+    /// Scan what `git commit` with the same arguments would record
+    ScanCommit(scan_commit::Arguments),
+    /// Scan what a command line would publish
+    ScanCommand(scan_command::Arguments),
+    /// Scan files as they are (`-` is standard input)
+    ScanFiles(scan_files::Arguments),
+    /// List what would leave; scan nothing
+    Payload(payload::Arguments),
+    /// What git's hooks start
+    GitHook(git_hook::Arguments),
+    /// Put gate and net in place; keep what is there
+    Install(install::Arguments),
+    /// Take gate and net away; give back what was there
+    Uninstall(install::Arguments),
+    /// Print a completion script for a shell
+    Completions(shell_help::Completions),
+    /// Print the manual page
+    Man(shell_help::Man),
+}
+
 /// Runs the program with the process's arguments, the program's name first.
-pub fn run(_args: Vec<OsString>) -> ExitCode {
-    ExitCode::from(3)
+pub fn run(args: Vec<OsString>) -> ExitCode {
+    if crate::host::runtime::is_gate(&args) {
+        return ExitCode::from(crate::host::runtime::run(args.get(2..).unwrap_or_default()));
+    }
+    if args.get(1).is_some_and(|word| word == "gate-child") {
+        return ExitCode::from(crate::host::child::serve());
+    }
+    let parsed = match Arguments::try_parse_from(own_words::arrange(args)) {
+        Ok(parsed) => parsed,
+        Err(error) => return usage(&error),
+    };
+    if let Err(error) = crate::world::scratch::clean_up_on_interrupt() {
+        return refuse(&Refusal::internal(format!("signal handling could not be set up: {error}")));
+    }
+    let code = match parsed.command {
+        Subcommands::ScanPush(arguments) => scan_push::run(&arguments),
+        Subcommands::ScanCommit(arguments) => scan_commit::run(&arguments),
+        Subcommands::ScanCommand(arguments) => scan_command::run(&arguments),
+        Subcommands::ScanFiles(arguments) => scan_files::run(&arguments),
+        Subcommands::Payload(arguments) => payload::run(&arguments),
+        Subcommands::GitHook(arguments) => git_hook::run(&arguments),
+        Subcommands::Install(arguments) => install::install(&arguments),
+        Subcommands::Uninstall(arguments) => install::uninstall(&arguments),
+        Subcommands::Completions(arguments) => shell_help::completions(&arguments, &mut Arguments::command()),
+        Subcommands::Man(arguments) => shell_help::man(&arguments, Arguments::command()),
+    };
+    match code {
+        Ok(code) => code,
+        Err(refusal) => refuse(&refusal),
+    }
+}
+
+/// Help and version are answers (exit 0); everything else is a usage error (exit 2).
+fn usage(error: &clap::Error) -> ExitCode {
+    let _ = error.print();
+    if error.use_stderr() { ExitCode::from(2) } else { ExitCode::SUCCESS }
+}
+
+/// A refusal which came before there was anything to report in the format that was asked for.
+fn refuse(refusal: &Refusal) -> ExitCode {
+    eprint!("{refusal}");
+    ExitCode::from(refusal.class.exit_code())
 }
 
 /// The end of a run that panicked.
 pub fn refuse_after_panic() -> ExitCode {
-    eprint!("{}", crate::verdict::Refusal::internal("a defect of tyran's own ended the run"));
-    ExitCode::from(3)
+    refuse(&Refusal::internal("a defect of tyran's own ended the run"))
 }

@@ -25,7 +25,10 @@ pub mod parse;
 pub mod plan;
 pub mod plan_json;
 pub mod programs;
+pub mod read;
 pub mod simple;
 mod startup;
-mod tamper;
+pub mod tamper;
 mod vcs;
+
+pub use read::{Shell, read};

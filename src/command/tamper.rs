@@ -169,6 +169,14 @@ fn note(plan: &mut Plan, what: SafeText, instead: SafeText) {
     }
 }
 
+/// What a tool that writes `path` (absolute) would tamper with; `None` when that is nothing of ours.
+pub fn written(world: &World, path: &Path) -> Option<Bypass> {
+    guarded(world, path).map(|found| {
+        let (what, instead) = words_of(found, path);
+        Bypass { what, instead }
+    })
+}
+
 /// A path that a command writes, moves, removes or makes unusable.
 pub(super) fn of_path(scene: &mut Scene<'_, '_>, path: &Path) -> bool {
     match guarded(scene.shell.world(), path) {

@@ -4,6 +4,7 @@
 //! the file system tell, and can be read raw and whole; or the answer is a [`Fault`]. Nothing here
 //! judges bytes: that is [`crate::scan`]'s.
 
+pub mod assemble;
 pub mod boundary;
 pub mod commit;
 pub mod files;

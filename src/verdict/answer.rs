@@ -1,6 +1,6 @@
 //! The answer itself.
 
-use crate::scan::{Coverage, Finding};
+use crate::scan::Coverage;
 
 use super::Refusal;
 
@@ -70,13 +70,5 @@ impl Verdict {
             Self::Ask(_) => "ask",
             Self::Refuse(_) => "refuse",
         }
-    }
-}
-
-/// Whether a finding refuses by itself, by its confidence: high and medium do.
-pub fn refuses(finding: &Finding) -> bool {
-    match finding.confidence {
-        crate::scan::Confidence::High | crate::scan::Confidence::Medium => true,
-        crate::scan::Confidence::Low | crate::scan::Confidence::Note => false,
     }
 }

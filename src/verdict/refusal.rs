@@ -86,6 +86,37 @@ pub enum Class {
 }
 
 impl Class {
+    /// Every class, in the order of the documentation.
+    pub const ALL: &[Self] = &[
+        Self::Finding,
+        Self::Suppression,
+        Self::Usage,
+        Self::NotCovered,
+        Self::Unmodelled,
+        Self::Unknowable,
+        Self::Bypass,
+        Self::Tamper,
+        Self::MissingObject,
+        Self::CorruptObject,
+        Self::UntrustedStore,
+        Self::PartialClone,
+        Self::ShallowClone,
+        Self::Repository,
+        Self::Plumbing,
+        Self::Destination,
+        Self::File,
+        Self::Unreadable,
+        Self::EngineAbsent,
+        Self::Rules,
+        Self::EngineFailed,
+        Self::Content,
+        Self::Deadline,
+        Self::Configuration,
+        Self::Event,
+        Self::Installation,
+        Self::Internal,
+    ];
+
     /// Scripts rely on these. No `_` arm: a new class has to choose its own code.
     pub const fn exit_code(self) -> u8 {
         match self {
@@ -166,6 +197,21 @@ impl Refusal {
             Class::Suppression,
             format!("it would suppress findings: {}", each.join("; ")),
             "have a person read the change of that file, and publish it themselves if they agree",
+        )
+    }
+
+    /// When `count` findings refuse.
+    pub fn found(count: usize) -> Self {
+        let what = if count == 1 {
+            "1 secret would be published".to_owned()
+        } else {
+            format!("{count} secrets would be published")
+        };
+        Self::new(
+            Class::Finding,
+            what,
+            "take it out of every commit that would be sent (`git rebase -i`), and revoke it if it was ever used; \
+             for a reviewed false alarm run `tyran allow FINGERPRINT --reason TEXT`",
         )
     }
 

@@ -66,6 +66,13 @@ impl Drop for KnownGroup {
     }
 }
 
+/// Kills every child that runs now, with its group: for whoever ends the process on purpose.
+pub fn end_children() {
+    for group in known(&GROUPS).iter() {
+        super::child::kill_group_of(*group);
+    }
+}
+
 /// From now on an interrupt kills the children, removes the scratch directories and ends the process
 /// with 128 plus the signal's number, as shells expect.
 ///
@@ -75,9 +82,7 @@ pub fn clean_up_on_interrupt() -> io::Result<()> {
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
     thread::spawn(move || {
         if let Some(signal) = signals.forever().next() {
-            for group in known(&GROUPS).iter() {
-                super::child::kill_group_of(*group);
-            }
+            end_children();
             for path in known(&SCRATCH).iter() {
                 // The process ends either way; what cannot be removed now was ours only to remove.
                 let _ = std::fs::remove_dir_all(path);

@@ -1,0 +1,35 @@
+//! `tyran git-hook`: what git's hooks start.
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use clap::Args;
+
+use crate::net::hook::{self, Ending};
+use crate::verdict::Refusal;
+
+use super::ScanOptions;
+
+/// `tyran git-hook NAME [ARGS]`
+#[derive(Debug, Args)]
+pub struct Arguments {
+    #[command(flatten)]
+    scan: ScanOptions,
+    /// git itself runs the repository's own hook (`hook.<name>.command` settings)
+    #[arg(long)]
+    from_settings: bool,
+    /// The hook's name, as in githooks(5)
+    name: String,
+    /// What git gives the hook
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    args: Vec<OsString>,
+}
+
+pub fn run(arguments: &Arguments) -> Result<ExitCode, Refusal> {
+    let world = arguments.scan.world(None)?;
+    let setup = arguments.scan.setup(&world, false);
+    match hook::run(&world, &arguments.name, &arguments.args, arguments.from_settings, &setup)? {
+        Ending::Chained(code) => Ok(ExitCode::from(code)),
+        Ending::Refused(judged) => arguments.scan.report_to_stderr(&world, &judged),
+    }
+}

@@ -1,0 +1,283 @@
+//! The judgement behind an event: the plan in this process, everything past an inert plan in a child.
+//!
+//! Promise: a stack overflow, an allocation failure or the OOM killer ends the child and is a refusal
+//! here. The child is this same binary with a cleared environment, its own process group and a memory
+//! limit; what the judged command would see is handed to it as data.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use bstr::BString;
+use serde::{Deserialize, Serialize};
+
+use crate::command::plan::{Outcome, Plan};
+use crate::command::{self, Shell};
+use crate::text::SafeText;
+use crate::verdict::{Class, Refusal};
+use crate::world::child::{ChildFault, Job};
+use crate::world::{Caution, Environment, World, scratch};
+
+use super::emit::Decision;
+use super::event::{Call, ShellCommand};
+use super::table::{Host, ShellState, ToolShell};
+
+/// Most bytes of memory that the child may make its own; a pack that it maps does not count.
+const MEMORY_LIMIT_BYTES: u64 = 2 << 30;
+
+/// Most bytes of an answer.
+const ANSWER_LIMIT_BYTES: usize = 1 << 20;
+
+/// How much of the time is kept back for writing the answer.
+const KEPT_BACK: Duration = Duration::from_millis(150);
+
+/// What the child is asked.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Question {
+    /// What would be published.
+    pub subject: Subject,
+    /// The directory of the call.
+    pub cwd: PathBuf,
+    /// The environment that a command would see.
+    pub env: BTreeMap<String, String>,
+    /// Milliseconds until the answer must be there.
+    pub within_millis: u64,
+}
+
+/// What would be published.
+#[derive(Debug, Serialize, Deserialize)]
+pub enum Subject {
+    /// A command line.
+    Command {
+        /// Its text.
+        text: String,
+        /// Whether zsh reads it.
+        zsh: bool,
+        /// Whether the shell lives on after it.
+        lives_on: bool,
+    },
+    /// Texts that reach a server.
+    Texts {
+        /// The tool that takes them.
+        tool: String,
+        /// The texts.
+        texts: Vec<String>,
+    },
+}
+
+/// What the child answers.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Reply {
+    /// `pass`, `ask` or `refuse`.
+    pub decision: String,
+    /// What is shown.
+    pub text: String,
+}
+
+/// Judges one command.
+pub fn command(host: &Host, command: &ShellCommand, _session: &str, deadline: Instant) -> Decision {
+    let world = match world(host, command.cwd.as_deref()) {
+        Ok(world) => world,
+        Err(refusal) => return Decision::from(&refusal),
+    };
+    let shell = match command.shell {
+        ToolShell::Zsh => Shell::Zsh,
+        // Neither is bash. Their simple lines read the same, and what does not read whole is judged
+        // by everything that is in reach.
+        ToolShell::Bash | ToolShell::Powershell | ToolShell::Cmd => Shell::Bash,
+    };
+    let plan = command::read(command.text.as_bytes(), &world, shell);
+    if is_inert(&plan) {
+        return Decision::Pass;
+    }
+    let subject = Subject::Command { text: command.text.clone(), zsh: shell == Shell::Zsh, lives_on: lives_on(host) };
+    ask(subject, &world, deadline)
+}
+
+fn is_inert(plan: &Plan) -> bool {
+    plan.outcome == Outcome::Inert && plan.tamper.is_empty() && plan.bypass.is_empty() && plan.opaque.is_empty()
+}
+
+/// Whether functions, aliases and exports of one call are there in the next.
+fn lives_on(host: &Host) -> bool {
+    match host.shell_state {
+        ShellState::Full | ShellState::Unknown => true,
+        ShellState::Fresh | ShellState::Cwd => false,
+    }
+}
+
+/// The world of the call: our own environment with what the host's tool adds to it.
+fn world(host: &Host, cwd: Option<&Path>) -> Result<World, Refusal> {
+    let mut env: Environment = std::env::vars_os().collect();
+    for (name, value) in &host.tool_env {
+        env.insert(OsString::from(name), OsString::from(value));
+    }
+    let own = std::env::current_dir();
+    let cwd = match (cwd, own) {
+        (Some(cwd), _) => cwd.to_owned(),
+        (None, Ok(own)) => own,
+        (None, Err(error)) => {
+            return Err(Refusal::new(
+                Class::Event,
+                format!("the host does not say where it runs, and our own directory cannot be read: {error}"),
+                "start the session in a directory that exists",
+            ));
+        }
+    };
+    Ok(World::new(env, cwd, Caution::Gate))
+}
+
+/// Text typed into an open session, which the host does not show.
+pub fn typing(host: &Host, tool: &str, _deadline: Instant) -> Decision {
+    Decision::from(&Refusal::new(
+        Class::Unknowable,
+        SafeText::quoted(
+            format!("{tool} of {} types into an open session without showing what", host.product).as_bytes(),
+            200,
+        ),
+        "run the command as a call of its own",
+    ))
+}
+
+/// Files that a tool would write: judged for tampering alone.
+pub fn writing(host: &Host, paths: &[PathBuf]) -> Decision {
+    let world = match world(host, None) {
+        Ok(world) => world,
+        Err(refusal) => return Decision::from(&refusal),
+    };
+    match paths.iter().find_map(|path| command::tamper::written(&world, &world.cwd.join(path))) {
+        None => Decision::Pass,
+        Some(tamper) => {
+            Decision::Ask(SafeText::new(&Refusal::new(Class::Tamper, tamper.what, tamper.instead).to_string()))
+        }
+    }
+}
+
+/// Texts that would reach a server.
+pub fn texts(tool: &str, texts: &[BString], deadline: Instant) -> Decision {
+    let env: Environment = std::env::vars_os().collect();
+    let world = World::new(env, PathBuf::from("/"), Caution::Gate);
+    let subject = Subject::Texts { tool: tool.to_owned(), texts: texts.iter().map(ToString::to_string).collect() };
+    ask(subject, &world, deadline)
+}
+
+/// Asks a child of this binary.
+fn ask(subject: Subject, world: &World, deadline: Instant) -> Decision {
+    let left = deadline.saturating_duration_since(Instant::now()).saturating_sub(KEPT_BACK);
+    match child_reply(subject, world, left) {
+        Ok(reply) => match reply.decision.as_str() {
+            "pass" => Decision::Pass,
+            "ask" => Decision::Ask(SafeText::new(&reply.text)),
+            "refuse" => Decision::Refuse(SafeText::new(&reply.text)),
+            other => Decision::from(&Refusal::internal(format!("unknown-verdict: the judgement ended with {other:?}"))),
+        },
+        Err(refusal) => Decision::from(&refusal),
+    }
+}
+
+fn child_reply(subject: Subject, world: &World, left: Duration) -> Result<Reply, Refusal> {
+    let env = world
+        .env
+        .iter()
+        .map(|(name, value)| (name.to_string_lossy().into_owned(), value.to_string_lossy().into_owned()))
+        .collect();
+    let question = Question {
+        subject,
+        cwd: world.cwd.clone(),
+        env,
+        within_millis: u64::try_from(left.as_millis()).unwrap_or(u64::MAX),
+    };
+    let input = serde_json::to_vec(&question).map_err(|error| Refusal::internal(error.to_string()))?;
+    let program = std::env::current_exe()
+        .map_err(|error| Refusal::internal(format!("the path of this program cannot be told: {error}")))?;
+    let job = Job {
+        program,
+        args: vec!["gate-child".into()],
+        env: own_environment(),
+        dir: PathBuf::from("/"),
+        input,
+        output_limit: ANSWER_LIMIT_BYTES,
+        time_limit: left,
+    };
+    let done = job.run().map_err(|fault| match fault {
+        ChildFault::TimedOut { after, .. } => Refusal::new(
+            Class::Deadline,
+            format!("deadline-exceeded: there was no verdict after {} ms", after.as_millis()),
+            "run `tyran scan-push` with the push's own arguments; what it reads is remembered, and the same push then passes in time",
+        ),
+        other @ (ChildFault::NotStarted { .. }
+        | ChildFault::Flooded { .. }
+        | ChildFault::Cancelled { .. }
+        | ChildFault::Pipe { .. }) => {
+            Refusal::internal(format!("exited-without-decision: {other}"))
+        }
+    })?;
+    if !done.status.success() {
+        return Err(Refusal::internal(format!("exited-without-decision: the judgement ended with {}", done.status)));
+    }
+    serde_json::from_slice(&done.stdout).map_err(|error| {
+        Refusal::internal(format!("exited-without-decision: the judgement's answer is malformed: {error}"))
+    })
+}
+
+/// The child's own environment: nothing of the adversary's, but where a debug build keeps its state.
+fn own_environment() -> Environment {
+    let mut env = Environment::new();
+    env.insert("LC_ALL".into(), "C.UTF-8".into());
+    if cfg!(debug_assertions)
+        && let Some(dir) = std::env::var_os("TYRAN_STATE_DIR")
+    {
+        env.insert("TYRAN_STATE_DIR".into(), dir);
+    }
+    env
+}
+
+/// The child's side: one question from standard input, one reply to standard output.
+pub fn serve() -> u8 {
+    limit_memory();
+    let question: Question = match serde_json::from_reader(std::io::stdin().lock()) {
+        Ok(question) => question,
+        Err(_) => return 3,
+    };
+    let reply = crate::judge::for_gate(&question);
+    match serde_json::to_writer(std::io::stdout().lock(), &reply) {
+        Ok(()) => 0,
+        Err(_) => 3,
+    }
+}
+
+/// What is not had cannot be taken: an allocation past it fails, the child dies, and that refuses.
+fn limit_memory() {
+    #[cfg(target_os = "linux")]
+    {
+        use nix::sys::resource::{Resource, setrlimit};
+        // Where the system does not take the limit, the deadline still holds.
+        let _ = setrlimit(Resource::RLIMIT_DATA, MEMORY_LIMIT_BYTES, MEMORY_LIMIT_BYTES);
+        let _ = setrlimit(Resource::RLIMIT_CORE, 0, 0);
+    }
+}
+
+/// Ends whatever still runs.
+pub fn end_all() {
+    scratch::end_children();
+}
+
+/// One line for a session's start: what is active, or what is missing.
+pub fn session_line(host: &Host, _deadline: Instant) -> String {
+    let Ok(world) = world(host, None) else { return String::new() };
+    let git = crate::command::plan::GitContext { dir: world.cwd.clone(), env: world.env.clone(), globals: Vec::new() };
+    let net =
+        std::env::current_exe().ok().and_then(|program| crate::net::standing(&world, &git, "pre-push", &program).ok());
+    match net {
+        Some(crate::net::Standing::Holds(_)) => "tyran is active: the gate reads each command, and git's own hooks check every push.".to_owned(),
+        Some(crate::net::Standing::Cut(_)) | Some(crate::net::Standing::Absent) | None => {
+            "tyran is active: the gate reads each command. git's own hooks are not in place here; `tyran install git` puts them there.".to_owned()
+        }
+    }
+}
+
+/// After a shell call: pushes that the net did not see.
+pub fn unseen_pushes(_call: &Call, _deadline: Instant) -> String {
+    String::new()
+}

@@ -1,0 +1,71 @@
+//! The scripts of the hooks directory.
+//!
+//! Promise: a script of a hook that checks ends with tyran's exit code, and refuses when tyran is
+//! gone; a script of a hook that does not check never needs tyran at all, so that a missing binary
+//! cannot break a checkout.
+
+use std::path::Path;
+
+use super::names::Role;
+
+/// The first lines of every script of ours, by which one is told from another's.
+pub const MARK: &str = "# tyran's hook, made by `tyran install git`; `tyran uninstall git` takes it away.";
+
+/// The script for one hook. `program` is tyran's absolute path.
+pub fn script(name: &str, role: Role, program: &Path) -> Vec<u8> {
+    let program = quoted(program.as_os_str().as_encoded_bytes());
+    let mut script = format!("#!/bin/sh\n{MARK}\n").into_bytes();
+    match role {
+        Role::CheckThenChain | Role::ChainThenCheck => {
+            script.extend_from_slice(b"program=");
+            script.extend_from_slice(&program);
+            script.extend_from_slice(
+                format!(
+                    "\nif [ ! -x \"$program\" ]; then\n\
+                     \x20   echo \"tyran: refused (installation)\" >&2\n\
+                     \x20   echo \"what:  $program is not there, so this cannot be checked\" >&2\n\
+                     \x20   echo \"do:    put tyran back, or take its hooks away with: git config --global --unset core.hooksPath\" >&2\n\
+                     \x20   exit 1\n\
+                     fi\n\
+                     exec \"$program\" git-hook {name} \"$@\"\n"
+                )
+                .as_bytes(),
+            );
+        }
+        Role::ChainOnly => script.extend_from_slice(chain_only(name).as_bytes()),
+    }
+    script
+}
+
+/// Goes on to the repository's own hook without any other program: this runs at every ref update.
+///
+/// The folder is the one recorded as `tyran.hooksPath` at installation, which the script reads only
+/// when the usual place has none (git sets GIT_DIR for hooks; a linked work tree names the common
+/// folder in `commondir`).
+fn chain_only(name: &str) -> String {
+    format!(
+        "folder=${{GIT_DIR:-.git}}\n\
+         if [ -f \"$folder/commondir\" ]; then\n\
+         \x20   read -r common < \"$folder/commondir\"\n\
+         \x20   case $common in /*) folder=$common ;; *) folder=$folder/$common ;; esac\n\
+         fi\n\
+         other=$(git config --type=path --get tyran.hooksPath 2>/dev/null)\n\
+         hook=${{other:-$folder/hooks}}/{name}\n\
+         if [ -x \"$hook\" ]; then exec \"$hook\" \"$@\"; fi\n\
+         exit 0\n"
+    )
+}
+
+/// A path as one word of sh.
+fn quoted(path: &[u8]) -> Vec<u8> {
+    let mut word = vec![b'\''];
+    for byte in path {
+        if *byte == b'\'' {
+            word.extend_from_slice(b"'\\''");
+        } else {
+            word.push(*byte);
+        }
+    }
+    word.push(b'\'');
+    word
+}

@@ -17,6 +17,9 @@ use super::{Judgement, place};
 /// Most refs of one destination that are named.
 const REFS_SHOWN: usize = 5;
 
+/// Most findings of a kind that are shown whole: who must read more reads another format.
+const FINDINGS_SHOWN: usize = 50;
+
 /// Most characters of a rule's description.
 const DESCRIPTION_LIMIT: usize = 160;
 
@@ -28,7 +31,8 @@ pub(super) fn write(judgement: &Judgement<'_>, out: &mut dyn Write, terminal: &T
         writeln!(out, "to:    {}", destination_words(destination))?;
     }
     let (refusing, notes): (Vec<_>, Vec<_>) = judgement.findings.iter().partition(|reported| reported.refuses);
-    for reported in refusing {
+    let (refusing_left, notes_left) = (left(&refusing), left(&notes));
+    for reported in refusing.into_iter().take(FINDINGS_SHOWN) {
         writeln!(out)?;
         finding(judgement, reported.finding, FOUND, out, terminal)?;
         writeln!(
@@ -37,7 +41,7 @@ pub(super) fn write(judgement: &Judgement<'_>, out: &mut dyn Write, terminal: &T
             terminal.paint(ASIDE, &format!("fingerprint {}", SafeText::new(&reported.fingerprint)))
         )?;
     }
-    for reported in notes {
+    for reported in notes.into_iter().take(FINDINGS_SHOWN) {
         writeln!(out)?;
         let why = match reported.finding.confidence {
             Confidence::Note => "a note: looks broken or redacted; it does not refuse",
@@ -46,6 +50,14 @@ pub(super) fn write(judgement: &Judgement<'_>, out: &mut dyn Write, terminal: &T
         finding(judgement, reported.finding, UNCHECKED, out, terminal)?;
         writeln!(out, "    {}", terminal.paint(ASIDE, why))?;
     }
+    if refusing_left + notes_left > 0 {
+        writeln!(
+            out,
+            "\n{} and {} more; `--format json` tells all",
+            counted(refusing_left, "secret"),
+            counted(notes_left, "note")
+        )?;
+    }
     others(judgement, out, terminal)?;
     let Some(refusal) = judgement.refusal() else { return Ok(()) };
     writeln!(out)?;
@@ -53,12 +65,16 @@ pub(super) fn write(judgement: &Judgement<'_>, out: &mut dyn Write, terminal: &T
     writeln!(out, "do:    {}", refusal.remedy)
 }
 
+fn left<T>(findings: &[T]) -> u64 {
+    findings.len().saturating_sub(FINDINGS_SHOWN) as u64
+}
+
 /// Suppressions that were used, and notes.
 fn others(judgement: &Judgement<'_>, out: &mut dyn Write, terminal: &Terminal) -> io::Result<()> {
     if !judgement.suppressed.is_empty() || !judgement.notes.is_empty() {
         writeln!(out)?;
     }
-    for suppressed in judgement.suppressed {
+    for suppressed in judgement.suppressed.iter().take(FINDINGS_SHOWN) {
         let reason =
             if suppressed.reason.as_str().is_empty() { String::new() } else { format!(" ({})", suppressed.reason) };
         let line = format!(
@@ -68,6 +84,9 @@ fn others(judgement: &Judgement<'_>, out: &mut dyn Write, terminal: &Terminal) -
             suppressed.by
         );
         writeln!(out, "{}", terminal.paint(ASIDE, &line))?;
+    }
+    if left(judgement.suppressed) > 0 {
+        writeln!(out, "suppressed: {} more; `--format json` tells all", left(judgement.suppressed))?;
     }
     for note in judgement.notes {
         writeln!(out, "note:  {note}")?;

@@ -13,6 +13,8 @@ mod place;
 mod sarif;
 mod terminal;
 
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::io::{self, Write};
 use std::path::Path;
 use std::time::Duration;
@@ -121,6 +123,12 @@ impl Judgement<'_> {
 /// # Errors
 /// When `out` cannot be written to.
 pub fn write(judgement: &Judgement<'_>, format: Format, out: &mut dyn Write, terminal: &Terminal) -> io::Result<()> {
+    // Many findings may stand in one commit, and each look-up may be a process.
+    let known = RefCell::new(HashMap::new());
+    let commits = |id: &ObjectId| -> Option<Vec<u8>> {
+        known.borrow_mut().entry(*id).or_insert_with(|| (judgement.commits)(id)).clone()
+    };
+    let judgement = &Judgement { commits: &commits, ..*judgement };
     match format {
         Format::Human => human::write(judgement, out, terminal),
         Format::Json => json::write(judgement, out),

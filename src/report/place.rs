@@ -20,6 +20,9 @@ const PATH_LIMIT: usize = 200;
 /// Most bytes of a line that are shown on either side of the secret.
 const CONTEXT_BYTES: usize = 48;
 
+/// How much of a line is looked at on either side of the secret.
+const NEAR_BYTES: usize = 8192;
+
 /// Longest unbroken run of a line that is shown: names are shorter, keys are longer.
 const RUN_LIMIT: usize = 24;
 
@@ -100,7 +103,7 @@ enum Mark {
 /// own secret cannot be made out in it, as after decoding.
 pub(super) fn masked_line(finding: &Finding, judgement: &Judgement<'_>) -> Option<MaskedLine> {
     let whole = finding.line_text.expose();
-    let line = whole.strip_prefix(b"\n").unwrap_or(whole).lines().next()?;
+    let line = near(whole.strip_prefix(b"\n").unwrap_or(whole).lines().next()?, finding);
     let mut marks = vec![Mark::Shown; line.len()];
     let told = judgement.findings.iter().map(|reported| reported.finding);
     for other in told.chain(judgement.suppressed.iter().map(|suppressed| suppressed.finding)) {
@@ -112,6 +115,15 @@ pub(super) fn masked_line(finding: &Finding, judgement: &Judgement<'_>) -> Optio
     let from = first.saturating_sub(CONTEXT_BYTES);
     let to = (last + 1 + CONTEXT_BYTES).min(line.len());
     Some(drawn(line.get(from..to)?, marks.get(from..to)?, from > 0, to < line.len()))
+}
+
+/// The part of a line round the secret, far enough for every other secret that could be shown in part.
+fn near<'l>(line: &'l [u8], finding: &Finding) -> &'l [u8] {
+    let first = finding.secret.expose().lines().find(|piece| !piece.is_empty()).unwrap_or_default();
+    // Where the line was cut to its bound, the secret may only begin at its end.
+    let at = line.find(first).unwrap_or(line.len());
+    let from = at.saturating_sub(NEAR_BYTES);
+    line.get(from..line.len().min(at + first.len() + NEAR_BYTES)).unwrap_or_default()
 }
 
 /// Marks every place where the finding's secret stands: whole, or line by line where it has several.

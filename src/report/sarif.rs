@@ -168,6 +168,7 @@ fn region(finding: &Finding) -> Value {
     region.insert("startLine".into(), finding.line.into());
     region.insert("endLine".into(), finding.end_line.max(finding.line).into());
     if finding.line == finding.end_line
+        && holds_match(finding)
         && let (Some(start), Some(end)) =
             (characters(finding, place::column(finding)), characters(finding, place::end_column(finding)))
         && start < end
@@ -176,6 +177,16 @@ fn region(finding: &Finding) -> Value {
         region.insert("endColumn".into(), end.into());
     }
     Value::Object(region)
+}
+
+/// Whether the line that a finding carries begins where its columns are counted from: a very long one is
+/// cut. A decoded match is not in the line, so there it cannot be told.
+fn holds_match(finding: &Finding) -> bool {
+    let line = finding.line_text.expose();
+    let line = line.strip_prefix(b"\n").unwrap_or(line);
+    let start = usize::try_from(place::column(finding).saturating_sub(1)).unwrap_or(usize::MAX);
+    let is_there = line.get(start..).is_some_and(|rest| rest.starts_with(finding.matched.expose()));
+    is_there || !finding.within.is_empty()
 }
 
 /// A byte column as a character column, both from 1.

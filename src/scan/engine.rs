@@ -44,6 +44,11 @@ pub trait Engine: Send + Sync {
     /// # Errors
     /// When the engine cannot be started.
     fn session(&self) -> Result<Box<dyn Session + '_>, EngineFault>;
+
+    /// What it could not hold, so that it rests on another engine; complete when all sessions are done.
+    fn notes(&self) -> Vec<SafeText> {
+        Vec::new()
+    }
 }
 
 /// One thread's use of an engine.

@@ -109,7 +109,7 @@ fn filler(seed: u64, count: usize) -> Vec<u8> {
 fn place_of(items: &[Vec<u8>], finding: &Finding) -> (usize, u64, u64, u64) {
     let place: usize = finding.item.path.as_ref().unwrap().to_string().parse().unwrap();
     let before = &items[place][..finding.start as usize];
-    let line = before.iter().filter(|byte| **byte == b'\n').count() as u64 + 1;
+    let line = memchr::memchr_iter(b'\n', before).count() as u64 + 1;
     let in_line = before.iter().rev().take_while(|byte| **byte != b'\n').count() as u64;
     (place, finding.start, line, in_line + if line == 1 { 1 } else { 2 })
 }
@@ -178,6 +178,46 @@ fn token_across_a_cut_between_windows_is_found_once_and_whole() {
     found.sort_unstable();
     assert_eq!(found.iter().map(|(place, start, ..)| (*place, *start)).collect::<Vec<_>>(), planted_at);
     assert!(findings.iter().all(|finding| finding.secret.expose().len() == 32));
+}
+
+#[test]
+fn large_payload_is_shared_out_among_several_runs() {
+    let Some(program) = real_gitleaks() else { return };
+    let sizes = [2_900_000, 300_000, 1_700_000];
+    let mut planted_at = Vec::new();
+    let items: Vec<Vec<u8>> = sizes
+        .iter()
+        .enumerate()
+        .map(|(place, size)| {
+            let mut bytes = filler(place as u64, *size);
+            for at in (0..size - 60).step_by(49_999) {
+                let secret = format!(" {} ", token(at as u64));
+                bytes[at..at + secret.len()].copy_from_slice(secret.as_bytes());
+                planted_at.push((place, at as u64 + 1));
+            }
+            bytes
+        })
+        .collect();
+    let program = program::of_path(&program).unwrap();
+    // So few bytes are expected that every run is as small as a run may be.
+    let (only_token, _) = RULES.split_once("[[rules]]\nid = \"span\"").unwrap();
+    let engine = GitleaksEngine::new(&program, rules(only_token), Drive { expected_bytes: 1, ..drive() }).unwrap();
+    let payload = payload(items.clone(), true);
+    let mut session = engine.session().unwrap();
+    for (item, bytes) in payload.parts[0].items.iter().zip(&items) {
+        session.scan(item, 0, Content::Stream(&mut bytes.as_slice())).unwrap();
+    }
+    let reading = session.finish().unwrap();
+    assert_eq!(reading.consumed, payload.tally());
+    let mut found: Vec<_> = reading.findings.iter().map(|finding| place_of(&items, finding)).collect();
+    found.sort_unstable();
+    assert_eq!(found.iter().map(|(place, start, ..)| (*place, *start)).collect::<Vec<_>>(), planted_at);
+    for finding in &reading.findings {
+        let (_, _, line, column) = place_of(&items, finding);
+        assert_eq!((finding.line, finding.column), (line, column));
+    }
+    let notes = engine.notes();
+    assert!(notes[0].as_str().starts_with("gitleaks read 3 large items in pieces"), "{notes:?}");
 }
 
 #[test]

@@ -249,6 +249,37 @@ fn line_is_cut_and_its_long_runs_are_left_out() {
 }
 
 #[test]
+fn many_findings_are_counted_instead_of_shown_and_commits_looked_up_once() {
+    let many: Vec<Finding> =
+        (0..130).map(|place| finding(&format!("f{place}"), "k=", &planted::github_token(place), "")).collect();
+    let findings: Vec<Reported<'_>> = many.iter().map(reported).collect();
+    let looked_up = std::cell::Cell::new(0);
+    let commits = |id: &ObjectId| {
+        looked_up.set(looked_up.get() + 1);
+        raw_commit(id)
+    };
+    let judgement = Judgement {
+        verdict: &found(),
+        findings: &findings,
+        suppressed: &[],
+        coverage: None,
+        destinations: &[],
+        notes: &[],
+        payload: Tally::default(),
+        elapsed: Duration::ZERO,
+        directory: Path::new("/"),
+        commits: &commits,
+    };
+    let mut out = Vec::new();
+    report::write(&judgement, Format::Human, &mut out, &Terminal::plain()).unwrap();
+    let text = String::from_utf8(out).unwrap();
+    assert!(text.starts_with("tyran: refused, 130 secrets found\n"));
+    assert_eq!(text.matches("  service-token  ").count(), 50);
+    assert!(text.contains("\n80 secrets and 0 notes more; `--format json` tells all\n"), "{text}");
+    assert_eq!(looked_up.get(), 1);
+}
+
+#[test]
 fn line_that_does_not_hold_the_secret_is_not_shown() {
     let mut decoded = finding("a", "", &planted::github_token(1), "");
     decoded.line_text = Secret::new("some other words here");

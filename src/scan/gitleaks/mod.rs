@@ -4,7 +4,7 @@
 //! secrets in the first and in the last block of the same run, and every finding it reported stands
 //! in the payload where it said. What a window cannot hold (a match longer than
 //! [`windows::OVERLAP`] at a window's edge) and rules that its schema cannot express rest on the
-//! embedded engine; [`GitleaksEngine::notes`] says so.
+//! embedded engine; [`Engine::notes`] says so.
 //!
 //! Paths, path allowlists, fingerprints and inline comments are not gitleaks' here: it is given no path.
 
@@ -122,11 +122,6 @@ impl GitleaksEngine {
     pub fn of_rules(program: &GitleaksProgram, rules: &Arc<RuleSet>, drive: Drive) -> Result<Self, EngineFault> {
         Self::new(program, express::to_gitleaks_toml(rules), drive)
     }
-
-    /// What rests on the embedded engine alone.
-    pub fn notes(&self) -> &[SafeText] {
-        &self.notes
-    }
 }
 
 impl Drop for GitleaksEngine {
@@ -143,6 +138,19 @@ impl Engine for GitleaksEngine {
     fn session(&self) -> Result<Box<dyn Session + '_>, EngineFault> {
         self.pool.open();
         Ok(Box::new(OneSession { pool: &self.pool, batch: Batch::default() }))
+    }
+
+    fn notes(&self) -> Vec<SafeText> {
+        let mut notes = self.notes.clone();
+        let split = self.pool.split_items();
+        if split > 0 {
+            let text = format!(
+                "gitleaks read {split} large items in pieces that share {} bytes; longer matches rest on the embedded engine",
+                windows::OVERLAP
+            );
+            notes.push(SafeText::new(&text));
+        }
+        notes
     }
 }
 

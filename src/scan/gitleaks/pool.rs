@@ -54,6 +54,7 @@ struct State {
     left_over: Batch,
     findings: Vec<Seen>,
     consumed: Tally,
+    split_items: u64,
     first_fault: Option<EngineFault>,
 }
 
@@ -100,6 +101,7 @@ impl Pool {
             return Err(again(fault));
         }
         state.running += 1;
+        state.split_items += batch.split_items();
         drop(state);
         let pool = Arc::clone(self);
         thread::spawn(move || {
@@ -126,6 +128,11 @@ impl Pool {
         }
         drop(state);
         self.changed.notify_all();
+    }
+
+    /// How many items were read in several windows.
+    pub(super) fn split_items(&self) -> u64 {
+        self.state().split_items
     }
 
     /// Ends a session: the last one waits for all runs and tells what they read.

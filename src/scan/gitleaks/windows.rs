@@ -260,6 +260,12 @@ impl Batch {
         self.blocks.len() * BLOCK
     }
 
+    /// How many items end here that are in several windows.
+    pub fn split_items(&self) -> u64 {
+        let last = |window: &&Window| window.next_start.is_none() && window.previous_end.is_some();
+        self.blocks.iter().flat_map(|block| &block.windows).filter(last).count() as u64
+    }
+
     /// Whether there is nothing to prove.
     pub fn is_empty(&self) -> bool {
         self.blocks.is_empty() && self.empty_items == 0

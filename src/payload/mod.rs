@@ -6,6 +6,7 @@
 
 pub mod assemble;
 pub mod boundary;
+pub mod cache;
 pub mod commit;
 pub mod files;
 pub mod item;
@@ -19,7 +20,8 @@ use std::sync::Arc;
 
 use crate::text::SafeText;
 
-pub use boundary::Boundary;
+pub use boundary::{Boundary, Selection};
+pub use cache::Cache;
 pub use item::{Item, ItemKind, ObjectId, Tally};
 pub use remote::RemoteSide;
 pub use source::{Content, Reader, Source, Texts};

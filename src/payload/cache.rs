@@ -1,0 +1,223 @@
+//! What was read before and found clean, so that it need not be read again.
+//!
+//! Promise: an entry is made only from a [`Coverage`], and only for items in which that scan found
+//! nothing; it holds for the same object at the same path under the same rules and engines and no
+//! other. A cache that is damaged, foreign or not there remembers nothing, and costs only time. It is
+//! for the gate's own superset: what pre-push or CI would read is never looked up here, since those
+//! callers pass no cache.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+use sha1::Digest;
+
+use super::{Item, ObjectId};
+use crate::scan::{Coverage, Finding, Identity};
+
+mod segments;
+
+use segments::Segments;
+
+/// Length of an entry: half a SHA-256 id or most of a SHA-1 id, and a hash of the path.
+const KEY_LEN: usize = 24;
+const ID_PART: usize = 16;
+
+/// The most entries that are kept for one set of rules, in bytes.
+const CLEAN_BYTES: usize = 64 << 20;
+
+/// Length of a remembered tip: how long its id is, and the id.
+const TIP_LEN: usize = 33;
+
+/// How many tips are kept.
+const TIPS: usize = 256;
+
+/// How many sets of rules are remembered side by side.
+const KEPT_SETS: usize = 8;
+
+/// What one set of rules and engines has found clean.
+#[derive(Debug)]
+pub struct Cache {
+    engines: Vec<Identity>,
+    clean: Segments,
+    tips: Segments,
+    loaded: std::sync::OnceLock<Vec<Vec<u8>>>,
+}
+
+impl Cache {
+    /// The cache below tyran's state directory for these engines; `None` where there is no safe place
+    /// for one.
+    pub fn open(state_dir: &Path, engines: &[Identity]) -> Option<Self> {
+        let folder = private_folder(state_dir)?;
+        let mut engines = engines.to_vec();
+        engines.sort_by(|one, other| one.name.cmp(&other.name));
+        let set = set_name(&engines);
+        let clean = Segments::new(folder.join(format!("clean-{set}")), KEY_LEN, CLEAN_BYTES);
+        let tips = Segments::new(folder.join(format!("tips-{set}")), TIP_LEN, TIPS * TIP_LEN);
+        Some(Self { engines, clean, tips, loaded: std::sync::OnceLock::new() })
+    }
+
+    /// Whether this item was found clean before.
+    pub fn remembers(&self, item: &Item) -> bool {
+        let mut keys = Keys::default();
+        keys.of(item).is_some_and(|key| self.holds(&key))
+    }
+
+    /// Leaves out of `items` those that were found clean before and that `may_go` lets go.
+    pub fn retain_unknown(&self, items: &mut Vec<Item>, may_go: impl Fn(&Item) -> bool) {
+        let mut keys = Keys::default();
+        items.retain(|item| !(may_go(item) && keys.of(item).is_some_and(|key| self.holds(&key))));
+    }
+
+    /// Tips of which everything they reach was found clean, newest first.
+    pub fn clean_tips(&self) -> Vec<ObjectId> {
+        let bodies = self.tips.load();
+        let records = bodies.iter().rev().flat_map(|body| body.rchunks_exact(TIP_LEN));
+        let ids = records.filter_map(|record| {
+            let (len, id) = record.split_first()?;
+            ObjectId::try_from(id.get(..usize::from(*len))?).ok()
+        });
+        ids.take(TIPS).collect()
+    }
+
+    /// Remembers what a scan has proven: the items in which nothing was found, and, when nothing was
+    /// found at all, `tips`, whose whole reach the caller knows to be read now or remembered. `false`
+    /// when nothing was written, which is never an error: the next run reads again.
+    pub fn record(&self, proof: &Coverage, read: &[Item], found: &[Finding], tips: &[ObjectId]) -> bool {
+        let mut engines: Vec<_> = proof.engines().iter().map(|engine| engine.identity.clone()).collect();
+        engines.sort_by(|one, other| one.name.cmp(&other.name));
+        if engines != self.engines || proof.tally().objects < read.len() as u64 {
+            return false;
+        }
+        let unclean: HashSet<_> = found.iter().filter_map(|finding| finding.item.oid).collect();
+        let mut keys = Keys::default();
+        let clean = read.iter().filter(|item| item.oid.is_some_and(|id| !unclean.contains(&id)));
+        let mut new: Vec<_> = clean.filter_map(|item| keys.of(item)).filter(|key| !self.holds(key)).collect();
+        new.sort_unstable();
+        new.dedup();
+        let written = self.clean.append(&new.concat(), merge_sorted);
+        if !written || !found.is_empty() || tips.is_empty() {
+            return written;
+        }
+        let known: HashSet<_> = self.clean_tips().into_iter().collect();
+        let records: Vec<u8> = tips.iter().filter(|tip| !known.contains(*tip)).flat_map(tip_record).collect();
+        self.forget_old_sets();
+        self.tips.append(&records, <[Vec<u8>]>::concat)
+    }
+
+    fn holds(&self, key: &[u8; KEY_LEN]) -> bool {
+        self.loaded.get_or_init(|| self.clean.load()).iter().any(|body| holds(body, key))
+    }
+
+    /// Rules change with every release; what no set in use needs goes.
+    fn forget_old_sets(&self) {
+        let Some(folder) = self.clean.path().parent() else { return };
+        let Ok(listing) = std::fs::read_dir(folder) else { return };
+        let mut files: Vec<_> = listing
+            .filter_map(|file| {
+                let file = file.ok()?;
+                let name = file.file_name();
+                let ours =
+                    name.as_encoded_bytes().starts_with(b"clean-") || name.as_encoded_bytes().starts_with(b"tips-");
+                ours.then_some((file.metadata().ok()?.modified().ok()?, file.path()))
+            })
+            .collect();
+        files.sort_by(|one, other| other.cmp(one));
+        for (_, path) in files.into_iter().skip(2 * KEPT_SETS) {
+            // Another run may have removed it already.
+            let _ = std::fs::remove_file(path);
+        }
+    }
+}
+
+/// Makes keys; the hash of the last path is kept, since items of one file follow each other.
+#[derive(Default)]
+struct Keys {
+    path: Option<Vec<u8>>,
+    hash: [u8; KEY_LEN - ID_PART],
+}
+
+impl Keys {
+    /// Rules and allowlists look at paths, so an object that was clean at one need not be at another.
+    fn of(&mut self, item: &Item) -> Option<[u8; KEY_LEN]> {
+        let id = item.oid?;
+        let path = item.path.as_ref().map_or(&[][..], |path| path.as_slice());
+        if self.path.as_deref() != Some(path) {
+            let digest = sha1::Sha1::digest(path);
+            self.hash.copy_from_slice(digest.get(..KEY_LEN - ID_PART)?);
+            self.path = Some(path.to_owned());
+        }
+        let mut key = [0; KEY_LEN];
+        let (id_part, path_part) = key.split_at_mut(ID_PART);
+        id_part.copy_from_slice(id.as_slice().get(..ID_PART)?);
+        path_part.copy_from_slice(&self.hash);
+        Some(key)
+    }
+}
+
+/// Looks a key up in sorted records. Ids are spread evenly, so a guess is close.
+fn holds(body: &[u8], key: &[u8; KEY_LEN]) -> bool {
+    let (records, _) = body.as_chunks::<KEY_LEN>();
+    let first = u64::from(u32::from_be_bytes([key[0], key[1], key[2], key[3]]));
+    let Ok(guess) = usize::try_from((first * records.len() as u64) >> 32) else { return false };
+    let (mut low, mut high, mut step) = (guess, guess, 8);
+    while low > 0 && records.get(low).is_none_or(|record| record > key) {
+        low = low.saturating_sub(step);
+        step *= 2;
+    }
+    step = 8;
+    while high < records.len() && records.get(high).is_some_and(|record| record < key) {
+        high += step;
+        step *= 2;
+    }
+    records.get(low..(high + 1).min(records.len())).is_some_and(|near| near.binary_search(key).is_ok())
+}
+
+fn merge_sorted(bodies: &[Vec<u8>]) -> Vec<u8> {
+    let mut records: Vec<_> = bodies.iter().flat_map(|body| body.as_chunks::<KEY_LEN>().0).collect();
+    records.sort_unstable();
+    records.dedup();
+    records.into_iter().flatten().copied().collect()
+}
+
+fn tip_record(tip: &ObjectId) -> [u8; TIP_LEN] {
+    let mut record = [0; TIP_LEN];
+    let id = tip.as_slice();
+    record[0] = u8::try_from(id.len()).unwrap_or(0);
+    record[1..=id.len()].copy_from_slice(id);
+    record
+}
+
+/// A name for these engines and rules, and for the version of tyran that drove them.
+fn set_name(engines: &[Identity]) -> String {
+    let mut hash = sha2::Sha256::new();
+    hash.update(env!("CARGO_PKG_VERSION"));
+    for engine in engines {
+        for part in [&engine.name, &engine.version, &engine.rules.to_string(), &engine.digest] {
+            hash.update(part.len().to_be_bytes());
+            hash.update(part);
+        }
+    }
+    hex::encode(hash.finalize().as_slice().get(..16).unwrap_or_default())
+}
+
+/// `cache` below the state directory, for its owner alone.
+#[cfg(unix)]
+fn private_folder(state_dir: &Path) -> Option<PathBuf> {
+    use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
+    let folder = state_dir.join("cache");
+    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder).ok()?;
+    let metadata = std::fs::symlink_metadata(&folder).ok()?;
+    if !metadata.is_dir() || metadata.uid() != nix::unistd::Uid::effective().as_raw() {
+        return None;
+    }
+    if metadata.mode() & 0o077 != 0 {
+        std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o700)).ok()?;
+    }
+    Some(folder)
+}
+
+/// Not established on this system: no cache.
+#[cfg(not(unix))]
+fn private_folder(_: &Path) -> Option<PathBuf> {
+    None
+}

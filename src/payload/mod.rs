@@ -5,6 +5,7 @@
 //! judges bytes: that is [`crate::scan`]'s.
 
 pub mod assemble;
+pub mod airlock;
 pub mod boundary;
 pub mod cache;
 pub mod commit;

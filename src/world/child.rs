@@ -120,7 +120,7 @@ impl Job {
     /// As [`ChildFault`] tells. A non-zero exit is not an error here: it is in [`Done::status`].
     pub fn run(self) -> Result<Done, ChildFault> {
         let stdin = if self.input.is_empty() { Stdio::null() } else { Stdio::piped() };
-        self.start(stdin, &Cancel::default())
+        self.start(stdin, Stdio::piped(), &Cancel::default())
     }
 
     /// The same, but it reads `input` from where that stands, and ends early when it is cancelled.
@@ -128,16 +128,25 @@ impl Job {
     /// # Errors
     /// As [`ChildFault`] tells.
     pub fn run_on(self, input: File, cancel: &Cancel) -> Result<Done, ChildFault> {
-        self.start(Stdio::from(input), cancel)
+        self.start(Stdio::from(input), Stdio::piped(), cancel)
     }
 
-    fn start(self, stdin: Stdio, cancel: &Cancel) -> Result<Done, ChildFault> {
+    /// The same as [`Self::run`], but what it writes goes to `output`, whatever its length.
+    ///
+    /// # Errors
+    /// As [`ChildFault`] tells.
+    pub fn run_into(self, output: File) -> Result<Done, ChildFault> {
+        let stdin = if self.input.is_empty() { Stdio::null() } else { Stdio::piped() };
+        self.start(stdin, Stdio::from(output), &Cancel::default())
+    }
+
+    fn start(self, stdin: Stdio, stdout: Stdio, cancel: &Cancel) -> Result<Done, ChildFault> {
         let name = self.program.display().to_string();
         let started = Instant::now();
         let mut command = Command::new(&self.program);
         command.args(&self.args).env_clear().envs(&self.env).current_dir(&self.dir);
         command.stdin(stdin);
-        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.stdout(stdout).stderr(Stdio::piped());
         own_group(&mut command);
         let child = command.spawn().map_err(|error| ChildFault::NotStarted { program: name.clone(), error })?;
         let _known = KnownGroup::new(child.id());
@@ -155,14 +164,17 @@ impl Job {
             thread::spawn(move || stdin.write_all(&input));
         }
         let limit = self.output_limit;
-        if let Some(stdout) = running.0.stdout.take() {
-            let sender = sender.clone();
-            thread::spawn(move || sender.send((Stream::Out, read_bounded(stdout, limit))));
+        let (mut stdout, mut stderr) = (None, None);
+        match running.0.stdout.take() {
+            Some(stdout) => {
+                let sender = sender.clone();
+                thread::spawn(move || sender.send((Stream::Out, read_bounded(stdout, limit))));
+            }
+            None => stdout = Some(Vec::new()),
         }
         if let Some(stderr) = running.0.stderr.take() {
             thread::spawn(move || sender.send((Stream::Err, read_bounded(stderr, limit))));
         }
-        let (mut stdout, mut stderr) = (None, None);
         while stdout.is_none() || stderr.is_none() {
             if cancel.is_cancelled() {
                 return Err(ChildFault::Cancelled { program: name.to_owned() });

@@ -65,12 +65,27 @@ impl ObjectStore {
         }
     }
 
+    /// Every object that its packs name, with path and commit where these are among them.
+    ///
+    /// # Errors
+    /// When one cannot be read.
+    pub(in crate::payload) fn everything(&self) -> Result<Vec<Item>, Fault> {
+        let mut walk = Walk::new(self);
+        walk.run_over(&self.all_ids()?)?;
+        self.manifest(walk)
+    }
+
     fn manifest(&self, walk: Walk<'_>) -> Result<Vec<Item>, Fault> {
+        let tolerant = walk.is_tolerant();
         let (nodes, paths) = walk.finish();
         let mut rows = Vec::with_capacity(nodes.iter().filter(|node| node.listed && !node.excluded).count());
         for (number, node) in (0_u32..).zip(&nodes) {
             if node.listed && !node.excluded {
-                let place = self.locate(&node.id)?.ok_or_else(|| self.missing(&node.id))?;
+                let place = match self.locate(&node.id)? {
+                    Some(place) => place,
+                    None if tolerant => continue,
+                    None => return Err(self.missing(&node.id)),
+                };
                 rows.push(Row { place, chain: 0, depth: 0, size: 0, node: number, kind: node.kind });
             }
         }

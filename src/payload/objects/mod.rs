@@ -13,7 +13,7 @@
 mod decode;
 mod delta;
 mod graph;
-mod hash;
+pub(in crate::payload) mod hash;
 mod large;
 mod list;
 mod lookup;

@@ -1,5 +1,6 @@
 //! An object store, opened: packs, loose objects, alternates, and every copy of an object among them.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
@@ -124,6 +125,18 @@ impl ObjectStore {
         ids.sort_unstable();
         ids.dedup();
         Ok(ids)
+    }
+
+    /// The store of one pack in a quarantine, below `folder`; its files may be removed once it is open.
+    pub(in crate::payload) fn of_quarantine(folder: &Path, format: Format) -> Result<Arc<Self>, Fault> {
+        let places = Places {
+            git_dir: folder.to_owned(),
+            common_dir: folder.to_owned(),
+            format,
+            objects: vec![folder.to_owned()],
+            shallow: HashSet::new(),
+        };
+        Self::from_places(places, None).map(Arc::new)
     }
 
     /// The part of a payload that these items of this store are.

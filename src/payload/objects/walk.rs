@@ -57,6 +57,8 @@ pub(super) struct Walk<'s> {
     /// Tips that are commits, by place in `visits`, and boundary commits.
     starts: Vec<usize>,
     limited: bool,
+    /// Whether what is missing or cannot be read is passed over: the walk only says where things are.
+    tolerant: bool,
     /// The tree that was gone through last at each path.
     gone_through: Vec<Option<Rc<Vec<u8>>>>,
     /// Trees to be listed, each with its path and commit.
@@ -76,9 +78,38 @@ impl<'s> Walk<'s> {
             waiting_listed: 0,
             starts: Vec::new(),
             limited: false,
+            tolerant: false,
             gone_through: Vec::new(),
             trees: Vec::new(),
         }
+    }
+
+    /// A walk over objects that are known to be all there is: it says under which path and in which
+    /// commit each is seen, and passes over what is not there. All of `ids` are listed.
+    pub(super) fn run_over(&mut self, ids: &[ObjectId]) -> Result<(), Fault> {
+        self.tolerant = true;
+        let mut others = Vec::new();
+        for id in ids {
+            let (kind, _) = self.store.header(id, &mut self.decoder)?;
+            let number = self.table.number(*id, kind)?;
+            let visit = if kind == Kind::Commit { self.visit(number).ok() } else { None };
+            match visit {
+                Some(place) => self.start(place),
+                None => others.push(number),
+            }
+        }
+        let commits = self.whole_walk()?;
+        self.list_commits(commits)?;
+        // What no commit reaches has no place.
+        for number in others {
+            self.table.node_mut(number).listed = true;
+        }
+        Ok(())
+    }
+
+    /// Whether what it names need not be there.
+    pub(super) fn is_tolerant(&self) -> bool {
+        self.tolerant
     }
 
     /// What the walk has marked. All else, which is the most of its memory, is given back.
@@ -95,6 +126,11 @@ impl<'s> Walk<'s> {
             self.list_start(id)?;
         }
         let commits = if self.limited { self.limited_walk()? } else { self.whole_walk()? };
+        self.list_commits(commits)
+    }
+
+    /// Lists commits and all that they reach.
+    fn list_commits(&mut self, commits: Vec<usize>) -> Result<(), Fault> {
         // Oldest first, so that a blob is reported with the commit that brought it.
         for place in commits.into_iter().rev() {
             let visit = &self.visits[place];
@@ -251,7 +287,7 @@ impl<'s> Walk<'s> {
             }
             let parent = match self.visit(number) {
                 Ok(parent) => parent,
-                Err(_) if excluded => continue,
+                Err(_) if excluded || self.tolerant => continue,
                 Err(fault) => return Err(fault),
             };
             if excluded {
@@ -412,28 +448,36 @@ impl<'s> Walk<'s> {
     /// Reads the trees that wait, and those below them.
     fn list_trees(&mut self) -> Result<(), Fault> {
         while let Some((number, path, commit)) = self.trees.pop() {
-            let node = self.table.node(number);
-            if node.excluded {
-                continue;
+            match self.list_tree(number, path, commit) {
+                Err(fault) if !self.tolerant => return Err(fault),
+                Ok(()) | Err(_) => {}
             }
-            let id = node.id;
-            let object = self.store.object(&id, &mut self.decoder)?;
-            if object.kind != Kind::Tree {
-                return Err(malformed(&id, "it is named as a tree and is none"));
-            }
-            let known = self.known_at(path);
-            for entry in parse::tree(&object.bytes, &known, self.store.format()) {
-                let entry = entry.map_err(|what| malformed(&id, what))?;
-                let kind = match entry.kind {
-                    EntryKind::Tree => Kind::Tree,
-                    EntryKind::Blob => Kind::Blob,
-                    EntryKind::Gitlink => continue,
-                };
-                let child = ObjectId::try_from(entry.id).map_err(|_| malformed(&id, "an entry's id is cut short"))?;
-                self.list_entry(child, kind, path, entry.name, commit)?;
-            }
-            self.remember(path, object.bytes);
         }
+        Ok(())
+    }
+
+    fn list_tree(&mut self, number: Number, path: PathId, commit: Number) -> Result<(), Fault> {
+        let node = self.table.node(number);
+        if node.excluded {
+            return Ok(());
+        }
+        let id = node.id;
+        let object = self.store.object(&id, &mut self.decoder)?;
+        if object.kind != Kind::Tree {
+            return Err(malformed(&id, "it is named as a tree and is none"));
+        }
+        let known = self.known_at(path);
+        for entry in parse::tree(&object.bytes, &known, self.store.format()) {
+            let entry = entry.map_err(|what| malformed(&id, what))?;
+            let kind = match entry.kind {
+                EntryKind::Tree => Kind::Tree,
+                EntryKind::Blob => Kind::Blob,
+                EntryKind::Gitlink => continue,
+            };
+            let child = ObjectId::try_from(entry.id).map_err(|_| malformed(&id, "an entry's id is cut short"))?;
+            self.list_entry(child, kind, path, entry.name, commit)?;
+        }
+        self.remember(path, object.bytes);
         Ok(())
     }
 

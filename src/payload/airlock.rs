@@ -23,8 +23,8 @@ use super::objects::hash::Format;
 use super::{Fault, ObjectId, Payload};
 use crate::command::plan::GitContext;
 use crate::text::SafeText;
-use crate::world::World;
-use crate::world::git::GitCall;
+use crate::world::git::{GitCall, GitFault};
+use crate::world::{Environment, World};
 
 /// What git would send to a place that advertises `advertised`, when refs are to be updated to `new`:
 /// all of them, also those that the client or the server would reject.
@@ -47,8 +47,9 @@ pub fn payload(
     if promised == 0 {
         return Ok(Payload { exact: true, ..Payload::default() });
     }
-    call(world, context, [OsStr::new("index-pack"), pack.as_os_str()]).stdout()?;
-    let store = ObjectStore::of_quarantine(folder.path(), format(world, context)?)?;
+    let format = answer(world, context, &["rev-parse", "--show-object-format"])?;
+    index_pack(world, folder.path(), &pack, &format)?;
+    let store = ObjectStore::of_quarantine(folder.path(), Format::from_name(&format)?)?;
     // Its files are mapped and need no names any more: so they are gone however this process ends.
     drop(folder);
     let items = store.everything()?;
@@ -111,7 +112,7 @@ fn make_pack(world: &World, context: &GitContext, revisions: Vec<u8>, pack: &Pat
         .input(revisions)
         .job()?
         .run_into(output)
-        .map_err(|fault| Fault::from(crate::world::git::GitFault::from(fault)))?;
+        .map_err(|fault| Fault::from(GitFault::from(fault)))?;
     if done.status.success() {
         return Ok(());
     }
@@ -130,8 +131,24 @@ fn commit_graph_setting(world: &World, context: &GitContext) -> Result<OsString,
     Ok(setting)
 }
 
-fn format(world: &World, context: &GitContext) -> Result<Format, Fault> {
-    Format::from_name(&answer(world, context, &["rev-parse", "--show-object-format"])?)
+/// Hashes and indexes the pack. Outside of the repository: inside, git would compare with the objects
+/// there, and refuse what one of its indices lies about.
+fn index_pack(world: &World, folder: &Path, pack: &Path, format: &[u8]) -> Result<(), Fault> {
+    let format = format.to_os_str().map_err(|_| Fault::Plumbing("git's object format is no text".into()))?;
+    let mut option = OsString::from("--object-format=");
+    option.push(format);
+    let mut context = GitContext { dir: folder.to_owned(), env: Environment::new(), globals: Vec::new() };
+    context.env.insert("GIT_CONFIG_NOSYSTEM".into(), "1".into());
+    // A folder for temporary files may itself stand in a repository.
+    context.env.insert("GIT_CEILING_DIRECTORIES".into(), folder.parent().unwrap_or(folder).into());
+    let indexed = world.git(&context, [OsStr::new("index-pack"), &option, pack.as_os_str()]).stdout();
+    indexed.map(drop).map_err(|fault| match fault {
+        GitFault::Failed { message, .. } => Fault::Store(SafeText::new(&format!(
+            "git makes a pack of it that cannot be read: {}",
+            SafeText::quoted(message.as_bytes(), 200)
+        ))),
+        other @ (GitFault::NoGit | GitFault::Child(_)) => Fault::from(other),
+    })
 }
 
 /// What git answers in one line.

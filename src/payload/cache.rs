@@ -23,7 +23,7 @@ const KEY_LEN: usize = 24;
 const ID_PART: usize = 16;
 
 /// The most entries that are kept for one set of rules, in bytes.
-const CLEAN_BYTES: usize = 64 << 20;
+const CLEAN_BYTES: usize = 32 << 20;
 
 /// Length of a remembered tip: how long its id is, and the id.
 const TIP_LEN: usize = 33;

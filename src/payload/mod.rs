@@ -4,8 +4,8 @@
 //! the file system tell, and can be read raw and whole; or the answer is a [`Fault`]. Nothing here
 //! judges bytes: that is [`crate::scan`]'s.
 
-pub mod assemble;
 pub mod airlock;
+pub mod assemble;
 pub mod boundary;
 pub mod cache;
 pub mod commit;

@@ -6,6 +6,7 @@
 //! command line names is run: a local path is asked through git's own `receive-pack`.
 
 use std::ffi::{OsStr, OsString};
+use std::io;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -59,6 +60,23 @@ impl Peer {
             b"ssh" | b"git" | b"git+ssh" | b"ssh+git" | b"http" | b"https" => Self::Host,
             other => Self::Helper(other.into()),
         }
+    }
+}
+
+impl Peer {
+    /// Whether it is a path where nothing is, under none of the names that git tries (`enter_repo`):
+    /// then git says so and nothing leaves. `dir` is where relative paths start from.
+    pub fn is_absent(&self, dir: &Path) -> bool {
+        let Self::Local(path) = self else { return false };
+        // git expands `~` and `~user` on its own.
+        if path.as_os_str().as_encoded_bytes().starts_with(b"~") {
+            return false;
+        }
+        let mut with_suffix = dir.join(path).into_os_string();
+        with_suffix.push(".git");
+        let nothing =
+            |path: &Path| matches!(path.symlink_metadata(), Err(error) if error.kind() == io::ErrorKind::NotFound);
+        nothing(&dir.join(path)) && nothing(Path::new(&with_suffix))
     }
 }
 
@@ -149,6 +167,8 @@ impl Advertisement {
 impl Asker<'_> {
     /// What the destination of a url advertises. `receive_pack` is another program at the other end.
     pub fn ask(&self, url: &BStr, peer: &Peer, receive_pack: Option<&BString>) -> Advertisement {
+        let receive_pack =
+            receive_pack.filter(|program| *program != "git-receive-pack" && *program != "git receive-pack");
         match (peer, receive_pack) {
             (Peer::Helper(name), _) => Advertisement::Unknown(
                 format!("the helper {} decides where it goes", SafeText::quoted(name, 60)).into(),

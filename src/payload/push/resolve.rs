@@ -17,7 +17,7 @@ use crate::world::World;
 use crate::world::git::GitFault;
 
 use super::refs::{Head, LocalRef, LocalRefs, object_id};
-use super::refspec::{Refspec, excluded, matching_names};
+use super::refspec::{Refspec, excluded, is_ref_name, matching_names};
 
 /// One ref of a destination and what would be sent to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -185,7 +185,8 @@ impl<'a> Resolver<'a> {
                 ids.extend(self.ask(text, true)?.filter(|id| !ids.contains(id)));
             }
         }
-        if ids.is_empty() && self.partial {
+        // A plain name needs no object to be resolved; anything else might need one that is not here.
+        if ids.is_empty() && self.partial && !is_ref_name(text, true) {
             return Err(Fault::Partial(
                 format!("{} could not be resolved without the objects left out", SafeText::quoted(text, 120)).into(),
             ));

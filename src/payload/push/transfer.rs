@@ -10,7 +10,7 @@ use crate::text::SafeText;
 use crate::world::World;
 
 use super::args::{self, Parsed, PushArgs, Recurse, Signed};
-use super::destination::{Advertisement, Network, shown};
+use super::destination::{Advertisement, Network, Peer, shown};
 use super::hook::HookOutlook;
 use super::remote::Remote;
 use super::repository::{Opened, Repository};
@@ -181,6 +181,14 @@ impl Taking<'_> {
             return Ok(());
         }
         for url in &target.remote.push_urls {
+            let peer = Peer::of(url.as_ref(), target.remote.helper.as_ref());
+            if self.args.receive_pack.is_none()
+                && target.remote.receive_pack.is_none()
+                && peer.is_absent(&self.repository.place.dir)
+            {
+                resolved.refused = Some(format!("there is no repository at {}", shown(url.as_ref())).into());
+                continue;
+            }
             resolved.transfers.push(self.transfer(
                 &target.remote,
                 url,

@@ -15,6 +15,7 @@ use bstr::BString;
 
 use crate::text::SafeText;
 
+use super::objects::Format;
 use super::source::Sink;
 use super::{Content, Destination, Fault, Item, ItemKind, Part, Payload, Reader, Source};
 
@@ -77,6 +78,30 @@ pub fn part(files: &[PathBuf]) -> Result<Part, Fault> {
         items.push(item(file, metadata.len()));
     }
     Ok(Part { items, source: Box::new(Files { base: PathBuf::from("/") }) })
+}
+
+/// The item of a regular file, with the id that its bytes have as a blob: they are read for it once
+/// more than for the scan.
+///
+/// # Errors
+/// When it cannot be read, or changes while it is.
+pub(super) fn identified(path: &Path, name: BString, format: Format) -> Result<Item, Fault> {
+    let fault = |error: io::Error| fault(path, &error);
+    let mut file = File::open(path).map_err(fault)?;
+    let size = file.metadata().map_err(fault)?.len();
+    let mut hasher = format.hasher(gix::objs::Kind::Blob, size);
+    let mut buffer = vec![0; 1 << 17];
+    let mut read_bytes = 0;
+    loop {
+        let read = file.read(&mut buffer).map_err(fault)?;
+        let Some(bytes) = buffer.get(..read).filter(|bytes| !bytes.is_empty()) else { break };
+        read_bytes += read as u64;
+        hasher.update(bytes);
+    }
+    if read_bytes != size {
+        return Err(Fault::File { path: shown(path), what: "it changed while it was read".into() });
+    }
+    Ok(Item { kind: ItemKind::File, oid: Some(hasher.id()), size, path: Some(name), commit: None })
 }
 
 /// Where files below a directory are read whose items a caller lists itself, by paths from there.

@@ -15,6 +15,7 @@ pub mod objects;
 pub mod push;
 pub mod remote;
 pub mod source;
+pub mod upload;
 pub mod widest;
 
 use std::sync::Arc;
@@ -125,6 +126,9 @@ pub enum Fault {
     /// A construct that the resolver does not model; names it.
     #[error("not modelled: {0}")]
     Unmodelled(SafeText),
+    /// Container images leave: layers that nothing here reads.
+    #[error("{0} sends container images, which are not read")]
+    Image(SafeText),
     /// git itself would refuse this push; nothing would leave.
     #[error("git would refuse: {0}")]
     GitRefuses(SafeText),

@@ -9,8 +9,8 @@
 //! unread program in every repository. Also left out: commits that only a reflog knows.
 
 use std::collections::BTreeSet;
-use std::fs::{self, File, Metadata};
-use std::io::{self, Read};
+use std::fs;
+use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::Arc;
@@ -158,31 +158,12 @@ impl Found {
                 if converted.contains(&name) {
                     found.special.push(name.clone());
                 }
-                found.items.push(item(&path, name.clone(), &metadata, format)?);
+                found.items.push(files::identified(&path, name.clone(), format)?);
             }
             found.names.push(name);
         }
         Ok(found)
     }
-}
-
-/// A file with the id that its bytes have as a blob.
-fn item(path: &Path, name: BString, metadata: &Metadata, format: Format) -> Result<Item, Fault> {
-    let size = metadata.len();
-    let mut hasher = format.hasher(gix::objs::Kind::Blob, size);
-    let mut file = File::open(path).map_err(|error| file_fault(path, &error))?;
-    let mut buffer = vec![0; 1 << 17];
-    let mut left = size;
-    loop {
-        let read = file.read(&mut buffer).map_err(|error| file_fault(path, &error))?;
-        let Some(bytes) = buffer.get(..read).filter(|bytes| !bytes.is_empty()) else { break };
-        left = left.checked_sub(read as u64).ok_or_else(|| changed(path))?;
-        hasher.update(bytes);
-    }
-    if left != 0 {
-        return Err(changed(path));
-    }
-    Ok(Item { kind: ItemKind::File, oid: Some(hasher.id()), size, path: Some(name), commit: None })
 }
 
 /// Which of these files git would convert on their way into a blob.
@@ -230,10 +211,6 @@ fn staged_specially(stage: &mut Stage<'_>, special: &[BString], wanted: &mut Wan
 
 fn shown(path: &Path) -> SafeText {
     SafeText::quoted(path.as_os_str().as_bytes(), 200)
-}
-
-fn changed(path: &Path) -> Fault {
-    Fault::File { path: shown(path), what: "it changed while it was read".into() }
 }
 
 fn file_fault(path: &Path, error: &io::Error) -> Fault {

@@ -242,6 +242,11 @@ impl From<Fault> for Refusal {
                 what,
                 "write the push with a plain remote and branch, as in `git push origin main`",
             ),
+            Fault::Image(_) => Self::new(
+                Class::Unmodelled,
+                what,
+                "read the files that the image is built from with `tyran scan-files .`, then push the image yourself",
+            ),
             Fault::GitRefuses(_) => Self::new(
                 Class::Unmodelled,
                 what,

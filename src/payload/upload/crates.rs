@@ -1,0 +1,125 @@
+//! What `cargo publish` packs.
+//!
+//! Promise: at least the files that `cargo package --list` (cargo 1.85 to 1.95) names, but those which
+//! cargo makes itself (`Cargo.toml.orig`, `.cargo_vcs_info.json`, a generated lock file): with
+//! `include`, the files below the manifest that it matches; else what git does not ignore (without
+//! git, everything) less what `exclude` matches. Other packages below are left out, the manifest, the
+//! readme and the licence file are always in. Several packages are taken where the words could mean them.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use ignore::gitignore::{Gitignore, GitignoreBuilder};
+use toml::{Table, Value};
+
+use crate::payload::Fault;
+use crate::world::World;
+
+use super::package::Args;
+use super::{Chosen, tree};
+
+/// Adds what would be packed.
+pub(super) fn files(world: &World, args: &Args<'_>, chosen: &mut Chosen) -> Result<(), Fault> {
+    let manifests = args.values(&["--manifest-path"]);
+    let top = match manifests.first().map(|path| args.dir.join(path)) {
+        Some(path) => path.parent().map_or(args.dir.to_owned(), Path::to_owned),
+        None => args.dir.ancestors().find(|dir| dir.join("Cargo.toml").is_file()).unwrap_or(args.dir).to_owned(),
+    };
+    let others = ["-p", "--package", "--workspace", "--all", "release", "workspaces", "ws", "smart-release"];
+    let virtual_manifest = table(&top).is_some_and(|manifest| !manifest.contains_key("package"));
+    let mut packages = BTreeSet::from([top.clone()]);
+    if !args.known() || args.has(&others) || virtual_manifest {
+        chosen.note("every package of the workspace is taken");
+        chosen.widened = true;
+        let start =
+            top.ancestors().filter(|dir| table(dir).is_some_and(|table| table.contains_key("workspace"))).last();
+        packages.extend(packages_below(start.unwrap_or(&top))?);
+    }
+    for package in packages {
+        pack(world, &package, chosen)?;
+    }
+    Ok(())
+}
+
+fn packages_below(dir: &Path) -> Result<Vec<PathBuf>, Fault> {
+    let files = tree::walk(dir, &|_, name| name != "target" && name != "node_modules")?;
+    let manifests = files.iter().filter(|path| path.file_name().is_some_and(|name| name == "Cargo.toml"));
+    Ok(manifests.filter_map(|path| path.parent().map(Path::to_owned)).collect())
+}
+
+fn table(dir: &Path) -> Option<Table> {
+    fs::read_to_string(dir.join("Cargo.toml")).ok()?.parse().ok()
+}
+
+fn pack(world: &World, dir: &Path, chosen: &mut Chosen) -> Result<(), Fault> {
+    let Some(manifest) = table(dir) else {
+        chosen.note("a Cargo.toml is not there or cannot be read: every file that git does not ignore is taken");
+        chosen.widened = true;
+        chosen.files.extend(tree::inputs(world, dir)?);
+        return Ok(());
+    };
+    let package = manifest.get("package").and_then(Value::as_table);
+    let patterns = |name: &str| -> Vec<String> {
+        let workspace_default = package.and_then(|package| package.get(name)?.get("workspace")).is_some();
+        let own = package.and_then(|package| package.get(name)?.as_array());
+        let inherited = if workspace_default { inherited(dir, name) } else { None };
+        let listed = own.or(inherited.as_ref());
+        listed.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
+    };
+    let (include, exclude) = (patterns("include"), patterns("exclude"));
+    let found = if include.is_empty() {
+        tree::inputs(world, dir)?
+    } else {
+        tree::walk(dir, &|path, _| path != dir.join("target"))?
+    };
+    let rules = matcher(dir, if include.is_empty() { &exclude } else { &include });
+    let inner: Vec<PathBuf> = found
+        .iter()
+        .filter(|path| path.file_name().is_some_and(|name| name == "Cargo.toml"))
+        .filter_map(|path| path.parent())
+        .filter(|folder| *folder != dir)
+        .map(Path::to_owned)
+        .collect();
+    let target = dir.join("target");
+    for path in found {
+        let named = rules.as_ref().map(|rules| rules.matched_path_or_any_parents(&path, false).is_ignore());
+        // Patterns that cannot be read take everything.
+        let packed = if include.is_empty() { !named.unwrap_or(false) } else { named.unwrap_or(true) };
+        let elsewhere = inner.iter().any(|folder| path.starts_with(folder)) || path.starts_with(&target);
+        if packed && !elsewhere {
+            chosen.files.insert(path);
+        }
+    }
+    always(dir, package, chosen);
+    Ok(())
+}
+
+/// A list of `[workspace.package]`.
+fn inherited(dir: &Path, name: &str) -> Option<Vec<Value>> {
+    let workspace = dir.ancestors().filter_map(table).find(|table| table.contains_key("workspace"))?;
+    workspace.get("workspace")?.get("package")?.get(name)?.as_array().cloned()
+}
+
+/// Patterns as in a `.gitignore`, which is how cargo reads both lists.
+fn matcher(dir: &Path, patterns: &[String]) -> Option<Gitignore> {
+    let mut builder = GitignoreBuilder::new(dir);
+    for pattern in patterns {
+        builder.add_line(None, pattern).ok()?;
+    }
+    builder.build().ok()
+}
+
+/// What no list can leave out.
+fn always(dir: &Path, package: Option<&Table>, chosen: &mut Chosen) {
+    let mut names = vec!["Cargo.toml".to_owned(), "Cargo.lock".to_owned()];
+    for key in ["readme", "license-file", "build"] {
+        if let Some(Value::String(path)) = package.and_then(|package| package.get(key)) {
+            names.push(path.clone());
+        }
+    }
+    if package.is_none_or(|package| !package.contains_key("readme")) {
+        names.extend(["README.md", "README.txt", "README"].map(str::to_owned));
+    }
+    chosen.files.extend(names.iter().map(|name| dir.join(name)).filter(|path| path.is_file()));
+}

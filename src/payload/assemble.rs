@@ -30,8 +30,8 @@ impl Assembly {
     }
 
     /// The same for a push.
-    pub fn push_options(self) -> PushOptions {
-        PushOptions { network: if self.network { Network::Within(NETWORK_WAIT) } else { Network::Unasked } }
+    pub fn push_options(self) -> PushOptions<'static> {
+        PushOptions::new(if self.network { Network::Within(NETWORK_WAIT) } else { Network::Unasked })
     }
 }
 

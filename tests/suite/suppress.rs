@@ -31,7 +31,7 @@ fn push(repo: &Repo<'_>, args: &[&str]) -> Payload {
     let (world, git) = context(repo);
     let args = args.iter().map(|word| Some(OsString::from(word))).collect();
     let request = PushRequest { git, args, state: State::AsNow, via: PushVia::Push };
-    push::payload(&world, &request, PushOptions { network: Network::Unasked }).unwrap().payload
+    push::payload(&world, &request, PushOptions::new(Network::Unasked)).unwrap().payload
 }
 
 /// What an engine with one rule would find of these secrets.

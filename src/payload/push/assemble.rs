@@ -1,20 +1,18 @@
 //! From transfers to items: the objects that are new to each url, and the texts that travel beside.
 
-use std::collections::HashSet;
 use std::ffi::OsString;
-use std::sync::Arc;
 
 use bstr::{BStr, BString};
 
 use crate::command::plan::{GitContext, PushRequest};
 use crate::payload::objects::ObjectStore;
-use crate::payload::remote::Commits;
 use crate::payload::source::Texts;
-use crate::payload::{Fault, Item, ItemKind, ObjectId, Part, Payload, Side};
+use crate::payload::{Fault, ItemKind, ObjectId, Part, Payload};
 use crate::text::SafeText;
 use crate::world::World;
 
 use super::destination::{Advertisement, shown};
+use super::gather::{Gathered, Gathering};
 use super::hook::updates_from_lines;
 use super::remote::Given;
 use super::repository::{Opened, Repository};
@@ -29,13 +27,17 @@ pub struct PushPayload {
     pub payload: Payload,
     /// The push, taken apart: urls, updates, boundaries, whether the hook runs.
     pub resolved: Resolved,
+    /// How many objects were left out one by one because they were read before and found clean.
+    pub remembered: u64,
+    /// What to hand to [`crate::payload::cache::Cache::record`] as tips when nothing is found.
+    pub clean_tips: Vec<ObjectId>,
 }
 
 /// What a push sends.
 ///
 /// # Errors
 /// When a part of it is not modelled, cannot be asked, or an object cannot be followed.
-pub fn payload(world: &World, request: &PushRequest, options: PushOptions) -> Result<PushPayload, Fault> {
+pub fn payload(world: &World, request: &PushRequest, options: PushOptions<'_>) -> Result<PushPayload, Fault> {
     let resolved = match Because::of(request) {
         Some(because) => widened(world, request, because, options)?,
         None => {
@@ -43,8 +45,7 @@ pub fn payload(world: &World, request: &PushRequest, options: PushOptions) -> Re
             resolve(world, request, &words, options)?
         }
     };
-    let payload = assemble(world, &resolved)?;
-    Ok(PushPayload { payload, resolved })
+    assemble(world, resolved, options)
 }
 
 /// What a push sends, from the list that git gives to its pre-push hook: exact ids, and the ids that
@@ -59,7 +60,7 @@ pub fn from_hook_lines(
     remote: &BStr,
     url: &BStr,
     lines: &[u8],
-    options: PushOptions,
+    options: PushOptions<'_>,
 ) -> Result<PushPayload, Fault> {
     let updates = updates_from_lines(lines)?;
     let mut resolved = Resolved::default();
@@ -78,8 +79,7 @@ pub fn from_hook_lines(
         claims: Vec::new(),
         widened: false,
     });
-    let payload = assemble(world, &resolved)?;
-    Ok(PushPayload { payload, resolved })
+    assemble(world, resolved, options)
 }
 
 /// Whether a ref is new at the destination, or has an id there that is not here.
@@ -98,7 +98,7 @@ fn asked(
     git: &GitContext,
     remote: &BStr,
     url: &BStr,
-    options: PushOptions,
+    options: PushOptions<'_>,
     notes: &mut Vec<SafeText>,
 ) -> Result<Vec<ObjectId>, Fault> {
     let repository = match Repository::open(world, git)? {
@@ -120,20 +120,20 @@ fn asked(
 ///
 /// # Errors
 /// When an object is missing or cannot be followed.
-pub fn assemble(world: &World, resolved: &Resolved) -> Result<Payload, Fault> {
-    let mut payload = Payload { exact: true, ..Payload::default() };
-    payload.notes.clone_from(&resolved.notes);
-    payload.exact = resolved.transfers.iter().all(|transfer| transfer.is_exact());
-    let mut stores = Stores { world, open: Vec::new() };
+pub fn assemble(world: &World, resolved: Resolved, options: PushOptions<'_>) -> Result<PushPayload, Fault> {
+    let mut gathering = Gathering::new(world, options);
     if !resolved.dry_run {
         for transfer in &resolved.transfers {
-            stores.take(transfer)?;
+            gathering.take(transfer)?;
         }
     }
-    (payload.parts, payload.sides) = stores.into_parts(resolved);
+    let Gathered { parts, sides, notes, remembered, clean_tips } = gathering.finish(&resolved);
+    let mut payload = Payload { parts, sides, notes: resolved.notes.clone(), ..Payload::default() };
+    payload.notes.extend(notes);
+    payload.exact = remembered == 0 && resolved.transfers.iter().all(Transfer::is_exact);
     payload.destinations = resolved.transfers.iter().map(Transfer::destination).collect();
-    payload.parts.extend(texts(resolved));
-    Ok(payload)
+    payload.parts.extend(texts(&resolved));
+    Ok(PushPayload { payload, resolved, remembered, clean_tips })
 }
 
 /// Ref names, push options and the pusher's name, each once.
@@ -154,86 +154,4 @@ fn texts(resolved: &Resolved) -> Option<Part> {
     texts.sort();
     texts.dedup();
     (!texts.is_empty()).then(|| Texts::part(texts))
-}
-
-/// The stores that transfers read from; each object of a store is an item once, however many urls it
-/// goes to.
-struct Stores<'a> {
-    world: &'a World,
-    open: Vec<OpenStore>,
-}
-
-struct OpenStore {
-    git: GitContext,
-    store: Arc<ObjectStore>,
-    seen: HashSet<ObjectId>,
-    items: Vec<Item>,
-    asked: Vec<(Vec<ObjectId>, Vec<ObjectId>)>,
-}
-
-impl Stores<'_> {
-    fn take(&mut self, transfer: &Transfer) -> Result<(), Fault> {
-        let tips: Vec<ObjectId> = transfer.tips().collect();
-        if tips.is_empty() && transfer.perhaps_tags.is_empty() {
-            return Ok(());
-        }
-        let mut boundary = transfer.evidence.clone().unwrap_or_default();
-        let open = self.open(&transfer.git)?;
-        open.take(tips, &boundary)?;
-        if !transfer.perhaps_tags.is_empty() {
-            boundary.extend(transfer.perhaps_tags.iter().map(|tag| tag.commit));
-            open.take(transfer.perhaps_tags.iter().map(|tag| tag.tag).collect(), &boundary)?;
-        }
-        Ok(())
-    }
-
-    fn open(&mut self, git: &GitContext) -> Result<&mut OpenStore, Fault> {
-        if !self.open.iter().any(|open| open.git == *git) {
-            let store = ObjectStore::open(self.world, git)?;
-            let (seen, items, asked) = (HashSet::new(), Vec::new(), Vec::new());
-            self.open.push(OpenStore { git: git.clone(), store, seen, items, asked });
-        }
-        let found = self.open.iter_mut().find(|open| open.git == *git);
-        found.ok_or_else(|| Fault::Repository("an object store that was opened is gone".into()))
-    }
-
-    /// The parts, and for each what the destinations of its transfers show by evidence.
-    fn into_parts(self, resolved: &Resolved) -> (Vec<Part>, Vec<Side>) {
-        let filled = self.open.into_iter().filter(|open| !open.items.is_empty());
-        let (mut parts, mut sides) = (Vec::new(), Vec::new());
-        for open in filled {
-            for transfer in resolved
-                .transfers
-                .iter()
-                .filter(|transfer| transfer.git == open.git && transfer.tips().next().is_some())
-            {
-                let commits = transfer.evidence.clone().unwrap_or_default();
-                let side = Arc::new(Commits::new(Arc::clone(&open.store), commits));
-                sides.push(Side { parts: parts.len()..parts.len() + 1, side });
-            }
-            parts.push(open.store.part(open.items));
-        }
-        (parts, sides)
-    }
-}
-
-impl OpenStore {
-    fn take(&mut self, mut tips: Vec<ObjectId>, boundary: &[ObjectId]) -> Result<(), Fault> {
-        tips.sort_unstable();
-        tips.dedup();
-        let mut boundary = boundary.to_vec();
-        boundary.sort_unstable();
-        boundary.dedup();
-        if tips.is_empty() || self.asked.iter().any(|(known, edge)| *known == tips && *edge == boundary) {
-            return Ok(());
-        }
-        for item in self.store.reachable(&tips, &boundary)? {
-            let oid = item.oid.ok_or_else(|| Fault::Plumbing("an object without an id was listed".into()))?;
-            if self.seen.insert(oid) {
-                self.items.push(item);
-            }
-        }
-        self.asked.push((tips, boundary));
-        Ok(())
-    }
 }

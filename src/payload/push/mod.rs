@@ -18,6 +18,7 @@
 //! | [`submodule`] | submodules that go along |
 //! | [`transfer`] | all of these together, one transfer for each url |
 //! | [`widen`] | what a push that is not wholly known could send |
+//! | [`gather`] | the objects of transfers, each once |
 //! | [`assemble`] | from transfers to items |
 //! | [`ci_base`] | where a CI run's new commits start |
 //! | [`hook`] | whether the pre-push hook runs, and git's list to it |
@@ -27,6 +28,7 @@ pub mod assemble;
 pub mod ci_base;
 pub mod config;
 pub mod destination;
+pub mod gather;
 pub mod hook;
 pub mod refs;
 pub mod refspec;
@@ -42,4 +44,4 @@ pub use assemble::{PushPayload, from_hook_lines, payload};
 pub use destination::Network;
 pub use hook::HookOutlook;
 pub use resolve::Update;
-pub use transfer::{PushOptions, Resolved, Transfer, resolve};
+pub use transfer::{Airlock, PushOptions, Resolved, Transfer, resolve};

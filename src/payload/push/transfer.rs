@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::ffi::OsString;
 
 use crate::command::plan::{GitContext, PushRequest, PushVia};
+use crate::payload::cache::Cache;
 use crate::payload::{Boundary, Destination, Fault, ObjectId};
 use crate::text::SafeText;
 use crate::world::World;
@@ -20,9 +21,30 @@ use super::target::{self, Manner, Target};
 
 /// How a push is resolved.
 #[derive(Clone, Copy, Debug)]
-pub struct PushOptions {
+pub struct PushOptions<'a> {
     /// Whether destinations over the network are asked.
     pub network: Network,
+    /// What was read before and found clean, for a gate that takes claims for its early answer. pre-push
+    /// and CI have none.
+    pub cache: Option<&'a Cache>,
+    /// Whether git's own pack is made where the object store may lie.
+    pub airlock: Airlock,
+}
+
+impl PushOptions<'_> {
+    /// Without a cache; git's own pack in doubt.
+    pub fn new(network: Network) -> Self {
+        Self { network, cache: None, airlock: Airlock::InDoubt }
+    }
+}
+
+/// Whether git's own pack is made, which costs as much as the push.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Airlock {
+    /// Never: a store that may lie is a fault.
+    Never,
+    /// Where the object store may lie.
+    InDoubt,
 }
 
 /// What goes to one url.
@@ -71,6 +93,11 @@ impl Transfer {
         self.updates.iter().filter(|update| !update.is_up_to_date()).filter_map(|update| update.new)
     }
 
+    /// Whether anything is sent.
+    pub fn sends(&self) -> bool {
+        self.tips().next().is_some() || !self.perhaps_tags.is_empty()
+    }
+
     /// Whether it is what would leave, and not a superset.
     pub fn is_exact(&self) -> bool {
         self.evidence.is_some() && self.perhaps_tags.is_empty() && !self.widened
@@ -105,7 +132,7 @@ pub fn resolve(
     world: &World,
     request: &PushRequest,
     words: &[OsString],
-    options: PushOptions,
+    options: PushOptions<'_>,
 ) -> Result<Resolved, Fault> {
     let parsed = match request.via {
         PushVia::Push => args::push(words)?,
@@ -130,7 +157,7 @@ struct Taking<'a> {
     world: &'a World,
     repository: &'a Repository,
     args: &'a PushArgs,
-    options: PushOptions,
+    options: PushOptions<'a>,
 }
 
 impl Taking<'_> {

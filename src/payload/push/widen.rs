@@ -92,7 +92,7 @@ pub fn widened(
     world: &World,
     request: &PushRequest,
     because: Because,
-    options: PushOptions,
+    options: PushOptions<'_>,
 ) -> Result<Resolved, Fault> {
     let repository = match Repository::open(world, &request.git)? {
         Opened::Repository(repository) => repository,
@@ -145,7 +145,7 @@ struct Widening<'a> {
     request: &'a PushRequest,
     args: Option<&'a PushArgs>,
     because: Because,
-    options: PushOptions,
+    options: PushOptions<'a>,
 }
 
 impl Widening<'_> {

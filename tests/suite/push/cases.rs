@@ -133,7 +133,7 @@ fn judge(case: &Case, sandbox: &Sandbox) -> Judged {
 }
 
 /// What only a refusal can answer: stores that lie, objects that are elsewhere.
-const REFUSED: &[&str] = &["119", "120", "128", "129", "130"];
+const REFUSED: &[&str] = &["129", "130"];
 
 /// Needles that are not written in plain letters; engines decode them.
 const ENCODED: &[&str] = &["08", "27", "51"];

@@ -70,7 +70,7 @@ fn pretend_ssh(sandbox: &Sandbox, before: &str) -> String {
 
 fn asked_over(sandbox: &Sandbox, repo: &Repo<'_>, caution: Caution, globals: &[&str], url: &str) -> Resolved {
     let world = World::new(sandbox.env().into_iter().collect(), repo.dir.clone(), caution);
-    let options = PushOptions { network: Network::Within(std::time::Duration::from_millis(1500)) };
+    let options = PushOptions::new(Network::Within(std::time::Duration::from_millis(1500)));
     resolve(&world, &request(&repo.dir, sandbox, globals, &[url, "topic"]), &words(&[url, "topic"]), options).unwrap()
 }
 

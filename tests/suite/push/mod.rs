@@ -16,7 +16,7 @@ use tyran::command::plan::{GitContext, PushRequest, PushVia, State};
 use tyran::payload::push::args::{self, Parsed};
 use tyran::payload::push::ci_base;
 use tyran::payload::push::destination::Peer;
-use tyran::payload::push::{Network, PushOptions, PushPayload, Resolved, from_hook_lines, payload, resolve};
+use tyran::payload::push::{Airlock, Network, PushOptions, PushPayload, Resolved, from_hook_lines, payload, resolve};
 use tyran::payload::{Content, Fault, Payload};
 use tyran::world::{Caution, World};
 
@@ -25,7 +25,7 @@ use crate::support::{Repo, Sandbox, shown};
 /// One ref that leaves: url, destination, new id, old id; zeros where there is none.
 type Line = (String, String, String, String);
 
-const UNASKED: PushOptions = PushOptions { network: Network::Unasked };
+const UNASKED: PushOptions<'static> = PushOptions { network: Network::Unasked, cache: None, airlock: Airlock::InDoubt };
 
 const ZERO: &str = "0000000000000000000000000000000000000000";
 
@@ -44,7 +44,7 @@ fn request(dir: &Path, sandbox: &Sandbox, globals: &[&str], args: &[&str]) -> Pu
 
 fn resolved(dir: &Path, sandbox: &Sandbox, globals: &[&str], args: &[&str]) -> Resolved {
     let world = World::new(sandbox.env().into_iter().collect(), dir.to_owned(), Caution::Gate);
-    let options = PushOptions { network: Network::Unasked };
+    let options = UNASKED;
     resolve(&world, &request(dir, sandbox, globals, args), &words(args), options)
         .unwrap_or_else(|fault| panic!("{globals:?} push {args:?}: {fault}"))
 }

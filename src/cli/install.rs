@@ -33,7 +33,7 @@ pub struct Arguments {
 pub fn install(arguments: &Arguments) -> Result<ExitCode, Refusal> {
     let (world, git, scope) = read(arguments)?;
     let method = place::best_method(&world, &git)?;
-    let program = own_program()?;
+    let program = place::Own::of_process()?.program;
     match place::install(&world, &git, scope, method, &program)? {
         Change::None => println!("git: the net is in place already; nothing was changed"),
         Change::Made(file) => println!("git: the net is in place ({}), through {}", how(method), file.display()),
@@ -65,15 +65,4 @@ fn how(method: Method) -> &'static str {
         Method::Directory => "core.hooksPath, which goes on to each repository's own hooks",
         Method::Settings => "hook.<name>.command settings, beside each repository's own hooks",
     }
-}
-
-/// The path under which hooks start this program.
-fn own_program() -> Result<PathBuf, Refusal> {
-    std::env::current_exe().and_then(|path| path.canonicalize()).map_err(|error| {
-        Refusal::new(
-            Class::Installation,
-            format!("the path of this program cannot be told: {error}"),
-            "start tyran by its absolute path",
-        )
-    })
 }

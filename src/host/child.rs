@@ -267,8 +267,8 @@ pub fn end_all() {
 pub fn session_line(host: &Host, _deadline: Instant) -> String {
     let Ok(world) = world(host, None) else { return String::new() };
     let git = crate::command::plan::GitContext { dir: world.cwd.clone(), env: world.env.clone(), globals: Vec::new() };
-    let net =
-        std::env::current_exe().ok().and_then(|program| crate::net::standing(&world, &git, "pre-push", &program).ok());
+    let own = crate::net::place::Own::of_process().ok();
+    let net = own.and_then(|own| crate::net::standing(&world, &git, "pre-push", &own).ok());
     match net {
         Some(crate::net::Standing::Holds(_)) => "tyran is active: the gate reads each command, and git's own hooks check every push.".to_owned(),
         Some(crate::net::Standing::Cut(_)) | Some(crate::net::Standing::Absent) | None => {

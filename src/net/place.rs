@@ -70,6 +70,32 @@ struct Places {
     places: Vec<Placed>,
 }
 
+/// What an installed net is made of: this program, and the folder of its scripts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Own {
+    /// tyran's own absolute path.
+    pub program: PathBuf,
+    /// The folder that is, or would be, `core.hooksPath`.
+    pub folder: PathBuf,
+}
+
+impl Own {
+    /// Those of this process.
+    ///
+    /// # Errors
+    /// When the path of this program cannot be told, or the user has no home.
+    pub fn of_process() -> Result<Self, Refusal> {
+        let program = std::env::current_exe().and_then(|path| path.canonicalize()).map_err(|error| {
+            Refusal::new(
+                Class::Installation,
+                format!("the path of this program cannot be told: {error}"),
+                "start tyran by its absolute path",
+            )
+        })?;
+        Ok(Self { program, folder: hooks_dir()? })
+    }
+}
+
 /// The folder of our scripts.
 ///
 /// # Errors

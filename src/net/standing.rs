@@ -16,7 +16,7 @@ use crate::text::SafeText;
 use crate::world::{World, look_up};
 
 use super::names::{Role, role};
-use super::place::{self, git_version};
+use super::place::{self, Own, git_version};
 
 /// Whether our hook of a name would run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,13 +34,13 @@ pub enum Standing {
 ///
 /// # Errors
 /// When git's configuration cannot be read.
-pub fn standing(world: &World, git: &GitContext, name: &str, program: &Path) -> Result<Standing, Fault> {
+pub fn standing(world: &World, git: &GitContext, name: &str, own: &Own) -> Result<Standing, Fault> {
     let Some(role) = role(name) else { return Ok(Standing::Absent) };
     let configuration = Configuration::read(world, git)?;
-    if let Some(standing) = by_settings(world, git, &configuration, name, program)? {
+    if let Some(standing) = by_settings(world, git, &configuration, name, &own.program)? {
         return Ok(standing);
     }
-    by_directory(git, &configuration, name, role, program)
+    by_directory(git, &configuration, name, role, own)
 }
 
 /// A config hook of ours; `None` when there is none, or this git has no config hooks.
@@ -78,9 +78,9 @@ fn by_directory(
     configuration: &Configuration,
     name: &str,
     role: Role,
-    program: &Path,
+    own: &Own,
 ) -> Result<Standing, Fault> {
-    let Ok(ours) = place::hooks_dir() else { return Ok(Standing::Absent) };
+    let (ours, program) = (own.folder.as_path(), own.program.as_path());
     let installed = ours.join(name).exists();
     let named = |path: &BStr| path.to_path().map(|path| git.dir.join(path)).unwrap_or_else(|_| PathBuf::new());
     let Some(effective) = configuration.last("core.hookspath") else { return Ok(Standing::Absent) };

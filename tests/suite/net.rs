@@ -1,1 +1,304 @@
+//! The net: git's own hooks stop what leaves, let through what is clean, and take nothing away.
 
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use tyran::command::plan::GitContext;
+use tyran::net::place::Own;
+use tyran::net::{Standing, standing};
+
+use super::support::{Repo, Sandbox, planted, shown};
+
+/// A sandbox in which git finds the built tyran's hooks.
+fn installed(sandbox: &Sandbox, args: &[&str]) -> Output {
+    let output = sandbox.tyran().args(["install", "git"]).args(args).output().unwrap();
+    assert!(output.status.success(), "{}", shown(&output));
+    output
+}
+
+fn git(repo: &Repo<'_>, args: &[&str]) -> Output {
+    repo.sandbox.command("git").current_dir(&repo.dir).args(args).output().unwrap()
+}
+
+/// Stages a secret in a way that no command line shows, and commits it past the hooks.
+fn commit_secret_unseen(repo: &Repo<'_>) {
+    repo.write("app.env", format!("GITHUB_TOKEN={}\n", planted::github_token(7)));
+    repo.git(&["add", "-A"]);
+    repo.git(&["commit", "-q", "--no-verify", "-m", "change"]);
+}
+
+fn hook(path: &Path, script: &str) {
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, script).unwrap();
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+fn global_config(sandbox: &Sandbox) -> PathBuf {
+    sandbox.path("home/.gitconfig")
+}
+
+#[test]
+fn push_of_a_secret_is_stopped_and_nothing_arrives() {
+    let sandbox = Sandbox::new();
+    let repo = sandbox.repo("work");
+    installed(&sandbox, &[]);
+    commit_secret_unseen(&repo);
+    let output = git(&repo, &["push", "-q", "origin", "main"]);
+    assert!(!output.status.success(), "{}", shown(&output));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("app.env"), "{}", shown(&output));
+    assert_eq!(sandbox.git("work.git", &["for-each-ref"]), "");
+}
+
+#[test]
+fn commit_of_a_secret_is_stopped() {
+    let sandbox = Sandbox::new();
+    let repo = sandbox.repo("work");
+    repo.commit("readme.txt", "nothing here\n");
+    installed(&sandbox, &[]);
+    repo.write("app.env", format!("GITHUB_TOKEN={}\n", planted::github_token(8)));
+    repo.git(&["add", "-A"]);
+    let output = git(&repo, &["commit", "-q", "-m", "change"]);
+    assert!(!output.status.success(), "{}", shown(&output));
+    assert_eq!(repo.git(&["rev-list", "--count", "HEAD"]), "1");
+}
+
+#[test]
+fn secret_in_a_message_is_stopped() {
+    let sandbox = Sandbox::new();
+    let repo = sandbox.repo("work");
+    installed(&sandbox, &[]);
+    repo.write("readme.txt", "nothing here\n");
+    repo.git(&["add", "-A"]);
+    let message = format!("use GITHUB_TOKEN={}", planted::github_token(9));
+    let output = git(&repo, &["commit", "-q", "-m", &message]);
+    assert!(!output.status.success(), "{}", shown(&output));
+}
+
+#[test]
+fn clean_commit_and_push_pass_and_arrive() {
+    let sandbox = Sandbox::new();
+    let repo = sandbox.repo("work");
+    installed(&sandbox, &[]);
+    let commit = repo.commit("readme.txt", "nothing here\n");
+    let output = git(&repo, &["push", "-q", "origin", "main"]);
+    assert!(output.status.success(), "{}", shown(&output));
+    assert_eq!(sandbox.git("work.git", &["rev-parse", "main"]), commit);
+}
+
+#[test]
+fn second_ref_of_one_push_is_read_too() {
+    let sandbox = Sandbox::new();
+    let repo = sandbox.repo("work");
+    repo.commit("readme.txt", "nothing here\n");
+    installed(&sandbox, &[]);
+    repo.git(&["switch", "-q", "-c", "other"]);
+    commit_secret_unseen(&repo);
+    let output = git(&repo, &["push", "-q", "origin", "main", "other"]);
+    assert!(!output.status.success(), "{}", shown(&output));
+    assert_eq!(sandbox.git("work.git", &["for-each-ref"]), "");
+}
+
+#[test]
+fn settings_of_dash_c_reach_the_hook() {
+    let sandbox = Sandbox::new();
+    let repo = sandbox.repo("work");
+    repo.commit("readme.txt", "nothing here\n");
+    repo.git(&["push", "-q", "origin", "main"]);
+    installed(&sandbox, &[]);
+    repo.git(&["switch", "-q", "-c", "other"]);
+    commit_secret_unseen(&repo);
+    repo.git(&["switch", "-q", "main"]);
+    let output = git(&repo, &["-c", "remote.origin.push=refs/heads/*", "push", "-q"]);
+    assert!(!output.status.success(), "{}", shown(&output));
+}
+
+#[test]
+fn repository_s_own_hooks_still_run_with_their_input() {
+    let sandbox = Sandbox::new();
+    let repo = sandbox.repo("work");
+    let log = sandbox.path("log");
+    for name in ["pre-commit", "commit-msg", "prepare-commit-msg", "post-commit", "pre-push", "post-checkout"] {
+        let script = format!(
+            "#!/bin/sh\nprintf '%s' {name} >> '{log}'\nfor a in \"$@\"; do printf ' %s' \"$(basename \"$a\")\" >> '{log}'; done\n[ {name} = pre-push ] && {{ printf ' <' >> '{log}'; cut -d' ' -f3 | tr -d '\\n' >> '{log}'; }}\nprintf '\\n' >> '{log}'\n",
+            log = log.display()
+        );
+        hook(&repo.dir.join(".git/hooks").join(name), &script);
+    }
+    let plain = |installed_before: bool| {
+        if installed_before {
+            installed(&sandbox, &[]);
+        }
+        let _ = fs::remove_file(&log);
+        repo.write("file.txt", format!("{installed_before}\n"));
+        repo.git(&["add", "-A"]);
+        repo.git(&["commit", "-q", "-m", "change"]);
+        repo.git(&["push", "-q", "origin", "main"]);
+        repo.git(&["checkout", "-q", "--detach"]);
+        repo.git(&["checkout", "-q", "main"]);
+        let text = fs::read_to_string(&log).unwrap();
+        text.lines()
+            .map(|line| line.split(' ').filter(|word| word.len() < 40).take(2).collect::<Vec<_>>().join(" "))
+            .collect::<Vec<_>>()
+    };
+    let with_net = plain(true);
+    sandbox.tyran().args(["uninstall", "git"]).output().unwrap();
+    assert_eq!(with_net, plain(false));
+}
+
+#[test]
+fn own_hook_that_says_no_stops_the_push() {
+    let sandbox = Sandbox::new();
+    let repo = sandbox.repo("work");
+    installed(&sandbox, &[]);
+    repo.commit("readme.txt", "nothing here\n");
+    hook(&repo.dir.join(".git/hooks/pre-push"), "#!/bin/sh\necho not today >&2\nexit 9\n");
+    let output = git(&repo, &["push", "-q", "origin", "main"]);
+    assert!(!output.status.success(), "{}", shown(&output));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("not today"), "{}", shown(&output));
+}
+
+#[test]
+fn hook_manager_s_hooks_path_is_chained_to() {
+    // As husky does it: core.hooksPath of the repository, before the net comes.
+    let sandbox = Sandbox::new();
+    let repo = sandbox.repo("work");
+    let log = sandbox.path("log");
+    hook(&repo.dir.join(".husky/_/pre-push"), &format!("#!/bin/sh\necho ran > '{}'\n", log.display()));
+    repo.git(&["config", "core.hooksPath", ".husky/_"]);
+    let before = fs::read(repo.dir.join(".git/config")).unwrap();
+    let output = sandbox.tyran().current_dir(&repo.dir).args(["install", "git", "--repo"]).output().unwrap();
+    assert!(output.status.success(), "{}", shown(&output));
+    repo.commit("readme.txt", "nothing here\n");
+    repo.git(&["push", "-q", "origin", "main"]);
+    assert_eq!(fs::read_to_string(&log).unwrap(), "ran\n");
+    commit_secret_unseen(&repo);
+    assert!(!git(&repo, &["push", "-q", "origin", "main"]).status.success());
+    let output = sandbox.tyran().current_dir(&repo.dir).args(["uninstall", "git", "--repo"]).output().unwrap();
+    assert!(output.status.success(), "{}", shown(&output));
+    assert_eq!(fs::read(repo.dir.join(".git/config")).unwrap(), before);
+}
+
+#[test]
+fn linked_work_tree_and_submodule_are_covered() {
+    let sandbox = Sandbox::new();
+    let repo = sandbox.repo("work");
+    repo.commit("readme.txt", "nothing here\n");
+    installed(&sandbox, &[]);
+    repo.git(&["worktree", "add", "-q", "../linked", "-b", "linked"]);
+    let linked = Repo { sandbox: &sandbox, dir: sandbox.path("linked") };
+    commit_secret_unseen(&linked);
+    assert!(!git(&linked, &["push", "-q", "origin", "linked"]).status.success());
+}
+
+#[test]
+fn installing_twice_changes_nothing_and_uninstalling_gives_the_bytes_back() {
+    let sandbox = Sandbox::new();
+    let file = global_config(&sandbox);
+    let before = b"# mine\n[user]\n\tname = Somebody   ; keep this\n[core]\n\thooksPath = ~/my-hooks\n".to_vec();
+    fs::write(&file, &before).unwrap();
+    installed(&sandbox, &[]);
+    let once = fs::read(&file).unwrap();
+    assert_ne!(once, before);
+    installed(&sandbox, &[]);
+    assert_eq!(fs::read(&file).unwrap(), once);
+    let output = sandbox.tyran().args(["uninstall", "git"]).output().unwrap();
+    assert!(output.status.success(), "{}", shown(&output));
+    assert_eq!(fs::read(&file).unwrap(), before);
+    assert!(!sandbox.path("state/hooks").exists());
+}
+
+#[test]
+fn uninstalling_removes_a_file_that_was_not_there() {
+    let sandbox = Sandbox::new();
+    installed(&sandbox, &[]);
+    assert!(global_config(&sandbox).exists());
+    let output = sandbox.tyran().args(["uninstall", "git"]).output().unwrap();
+    assert!(output.status.success(), "{}", shown(&output));
+    assert!(!global_config(&sandbox).exists());
+}
+
+#[test]
+fn uninstalling_an_edited_file_takes_out_our_settings_alone() {
+    let sandbox = Sandbox::new();
+    let file = global_config(&sandbox);
+    fs::write(&file, "[core]\n\thooksPath = /somewhere\n").unwrap();
+    installed(&sandbox, &[]);
+    let edited = fs::read_to_string(&file).unwrap() + "[alias]\n\tst = status\n";
+    fs::write(&file, edited).unwrap();
+    let output = sandbox.tyran().args(["uninstall", "git"]).output().unwrap();
+    assert!(output.status.success(), "{}", shown(&output));
+    assert_eq!(sandbox.git("", &["config", "--global", "core.hooksPath"]), "/somewhere");
+    assert_eq!(sandbox.git("", &["config", "--global", "alias.st"]), "status");
+    assert!(!fs::read_to_string(&file).unwrap().contains("tyran"));
+}
+
+#[test]
+fn missing_program_refuses_the_push_and_does_not_break_a_checkout() {
+    let sandbox = Sandbox::new();
+    let repo = sandbox.repo("work");
+    repo.commit("readme.txt", "nothing here\n");
+    // A copy is installed and then removed, as an upgrade gone wrong would.
+    let copy = sandbox.path("tyran");
+    fs::copy(env!("CARGO_BIN_EXE_tyran"), &copy).unwrap();
+    assert!(sandbox.command(&copy).args(["install", "git"]).output().unwrap().status.success());
+    fs::remove_file(&copy).unwrap();
+    let output = git(&repo, &["push", "-q", "origin", "main"]);
+    assert!(!output.status.success(), "{}", shown(&output));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("installation"), "{}", shown(&output));
+    assert!(git(&repo, &["checkout", "-q", "--detach"]).status.success());
+}
+
+#[test]
+fn unusable_rules_refuse_the_push() {
+    let sandbox = Sandbox::new();
+    let repo = sandbox.repo("work");
+    installed(&sandbox, &[]);
+    repo.commit("readme.txt", "nothing here\n");
+    fs::write(sandbox.path("state/config.toml"), "refuse = \"never\"\n").unwrap();
+    let output = git(&repo, &["push", "-q", "origin", "main"]);
+    assert!(!output.status.success(), "{}", shown(&output));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("configuration"), "{}", shown(&output));
+}
+
+/// Whether the standing that is told is what a push then does.
+fn told_and_done(sandbox: &Sandbox, repo: &Repo<'_>, globals: &[&str], env: &[(&str, &str)]) -> (bool, bool) {
+    let mut world = sandbox.world("work");
+    for (name, value) in env {
+        world.env.insert(name.into(), value.into());
+    }
+    let context =
+        GitContext { dir: repo.dir.clone(), env: world.env.clone(), globals: globals.iter().map(Into::into).collect() };
+    let program = Path::new(env!("CARGO_BIN_EXE_tyran")).canonicalize().unwrap();
+    let own = Own { program, folder: sandbox.path("state/hooks") };
+    let told = matches!(standing(&world, &context, "pre-push", &own), Ok(Standing::Holds(_)));
+    let mut push = Command::new("git");
+    push.env_clear().envs(sandbox.env()).envs(env.iter().copied()).current_dir(&repo.dir);
+    let output = push.args(globals).args(["push", "-q", "--dry-run", "origin", "main"]).output().unwrap();
+    let stopped = !output.status.success() && String::from_utf8_lossy(&output.stderr).contains("tyran");
+    (told, stopped)
+}
+
+#[test]
+fn standing_tells_what_a_push_then_does() {
+    let sandbox = Sandbox::new();
+    let repo = sandbox.repo("work");
+    commit_secret_unseen(&repo);
+    let plain: &[(&str, &str)] = &[];
+    assert_eq!(told_and_done(&sandbox, &repo, &[], plain), (false, false));
+    installed(&sandbox, &[]);
+    assert_eq!(told_and_done(&sandbox, &repo, &[], plain), (true, true));
+    assert_eq!(told_and_done(&sandbox, &repo, &["-c", "core.hooksPath=/dev/null"], plain), (false, false));
+    assert_eq!(told_and_done(&sandbox, &repo, &[], &[("GIT_CONFIG_GLOBAL", "/dev/null")]), (false, false));
+    let counted = [("GIT_CONFIG_COUNT", "1"), ("GIT_CONFIG_KEY_0", "core.hooksPath"), ("GIT_CONFIG_VALUE_0", "")];
+    assert_eq!(told_and_done(&sandbox, &repo, &[], &counted), (false, false));
+    repo.git(&["config", "core.hooksPath", ".husky/_"]);
+    assert_eq!(told_and_done(&sandbox, &repo, &[], plain), (false, false));
+    repo.git(&["config", "--unset", "core.hooksPath"]);
+    let script = sandbox.path("state/hooks/pre-push");
+    fs::set_permissions(&script, fs::Permissions::from_mode(0o644)).unwrap();
+    assert_eq!(told_and_done(&sandbox, &repo, &[], plain), (false, false));
+    hook(&script, "#!/bin/sh\nexit 0\n");
+    assert_eq!(told_and_done(&sandbox, &repo, &[], plain), (false, false));
+}

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
+use std::time::Instant;
 
 use gix::hash::ObjectId;
 use gix::objs::Kind;
@@ -207,14 +208,25 @@ impl ObjectStore {
             multi.places(id, &mut add)?;
         }
         if copies.is_empty() {
+            // Which of several loose copies git takes depends on the order of its object directories.
             let dirs = (0_u32..).zip(&self.places.objects);
-            copies.extend(dirs.filter(|(_, objects)| loose::exists(objects, id)).map(|(n, _)| Place::Loose(n)).take(1));
+            copies
+                .extend(dirs.filter(|(_, objects)| loose::exists(objects, id)).map(|(number, _)| Place::Loose(number)));
         }
         if copies.is_empty() {
             let first = u32::try_from(self.packs.len()).unwrap_or(u32::MAX);
             for (number, pack) in (first..).zip(self.late_packs()?) {
                 copies.extend(pack.offset(id).map(|offset| Place::Packed(Packed { pack: number, offset })));
             }
+        }
+        Ok(())
+    }
+
+    /// Fails when the deadline of whoever opened the store has passed.
+    pub(super) fn in_time(&self) -> Result<(), Fault> {
+        let deadline = self.asker.as_ref().and_then(|(world, _)| world.deadline);
+        if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+            return Err(Fault::Deadline("the history was walked".into()));
         }
         Ok(())
     }

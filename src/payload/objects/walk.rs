@@ -133,6 +133,7 @@ impl<'s> Walk<'s> {
     fn list_commits(&mut self, commits: Vec<usize>) -> Result<(), Fault> {
         // Oldest first, so that a blob is reported with the commit that brought it.
         for place in commits.into_iter().rev() {
+            self.store.in_time()?;
             let visit = &self.visits[place];
             let (number, tree) = (visit.number, visit.tree);
             if !self.table.node(number).excluded {
@@ -215,6 +216,7 @@ impl<'s> Walk<'s> {
         }
         let mut commits = Vec::new();
         while let Some(place) = self.dequeue() {
+            self.store.in_time()?;
             self.expand(place)?;
             commits.push(place);
         }
@@ -229,6 +231,7 @@ impl<'s> Walk<'s> {
         let mut commits = Vec::new();
         let (mut last_date, mut slop) = (u64::MAX, SLOP);
         while let Some(place) = self.dequeue() {
+            self.store.in_time()?;
             self.expand(place)?;
             if self.is_excluded(place) {
                 self.exclude_ancestors(place);

@@ -3,36 +3,32 @@
 //! Promise: a [`Verdict::Pass`] leaves here only with a proof of coverage, or because the resolver
 //! proved that nothing leaves. Every fault of a stage is a refusal.
 
+mod reading;
+
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use bstr::{BStr, BString};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::cli::EngineChoice;
 use crate::command::plan::{GitContext, Opaque, Outcome, Plan, Publish, PushRequest, WidestRequest};
 use crate::command::{self, Shell};
-use crate::config::{self, Policy};
+use crate::config::Policy;
 use crate::host::child::{Question as Asked, Reply, Subject};
 use crate::payload::assemble::{self, Assembly};
 use crate::payload::push::{self, ci_base};
 use crate::payload::source::Texts;
-use crate::payload::{Destination, Fault, ItemKind, Payload, Tally};
+use crate::payload::{Destination, Fault, ItemKind, Payload, Tally, files};
 use crate::report::{Format, Terminal};
-use crate::scan::embedded::{EmbeddedEngine, Mode, Options, RuleSet};
 use crate::scan::fingerprint::Fingerprint;
-use crate::scan::gitleaks::{self, Drive, GitleaksEngine, GitleaksProgram};
-use crate::scan::suppress::{self, Suppressed};
-use crate::scan::{self, Bounds, Coverage, Engine, Finding};
+use crate::scan::suppress::Suppressed;
+use crate::scan::{Coverage, Finding};
 use crate::text::SafeText;
 use crate::verdict::{Class, Clearance, Question, Refusal, Verdict};
-use crate::world::{Caution, Environment, World, state_dir};
+use crate::world::{Caution, Environment, World};
 
-/// Up to this many bytes `auto` lets gitleaks read beside the embedded engine (design section 6).
-const AUTO_GITLEAKS_BYTES: u64 = 16 << 20;
+use reading::{Memory, scanned};
 
 /// What a scan needs besides its payload.
 #[derive(Clone, Debug)]
@@ -51,6 +47,8 @@ pub struct Setup {
     pub progress: bool,
     /// How payloads are assembled.
     pub assembly: Assembly,
+    /// Whether what was read before and found clean may be left out where only a claim hides it.
+    pub remember: bool,
 }
 
 /// Everything there is to say about one publish.
@@ -89,6 +87,7 @@ impl Setup {
             threads: std::thread::available_parallelism().map_or(1, |count| count.get().min(8)),
             progress: false,
             assembly: Assembly::of(world),
+            remember: true,
         }
     }
 }
@@ -114,8 +113,12 @@ impl Judged {
 
 /// Reads a payload with the engines that were asked for, and answers.
 pub fn payload(world: &World, payload: Payload, setup: &Setup, started: Instant) -> Judged {
+    read(world, payload, setup, None, started)
+}
+
+fn read(world: &World, payload: Payload, setup: &Setup, memory: Option<&Memory>, started: Instant) -> Judged {
     let tally = payload.tally();
-    let mut judged = match scanned(world, &payload, setup) {
+    let mut judged = match scanned(world, &payload, setup, memory) {
         Ok(scanned) => Judged {
             findings: scanned.findings,
             suppressed: scanned.suppressed,
@@ -134,8 +137,42 @@ pub fn payload(world: &World, payload: Payload, setup: &Setup, started: Instant)
 
 /// What publishes would send, read and judged.
 pub fn publishes(world: &World, publishes: &[Publish], setup: &Setup, started: Instant) -> Judged {
-    let mut judged = match assemble::payload(world, publishes, setup.assembly) {
-        Ok(assembled) => payload(world, assembled, setup, started),
+    published(world, publishes, None, setup, started)
+}
+
+/// A command line that publishes: it is content too, with the files whose text it would paste.
+struct Said<'a> {
+    line: &'a [u8],
+    pasted: &'a [PathBuf],
+}
+
+impl Said<'_> {
+    fn join(&self, payload: &mut Payload) -> Result<(), Fault> {
+        payload.parts.push(Texts::part([(ItemKind::Command, BString::from(self.line))]));
+        let there: Vec<PathBuf> = self.pasted.iter().filter(|path| path.is_file()).cloned().collect();
+        if !there.is_empty() {
+            payload.parts.push(files::part(&there)?);
+        }
+        Ok(())
+    }
+}
+
+fn published(world: &World, publishes: &[Publish], said: Option<&Said<'_>>, setup: &Setup, started: Instant) -> Judged {
+    let mut memory = Memory::open(world, setup);
+    let cache = memory.as_ref().map(|memory| &memory.cache);
+    let mut judged = match assemble::payload(world, publishes, setup.assembly, cache) {
+        Ok(mut assembled) => {
+            if let Some(memory) = &mut memory {
+                memory.tips = assembled.clean_tips;
+            }
+            match said
+                .filter(|_| !assembled.payload.is_empty())
+                .map_or(Ok(()), |said| said.join(&mut assembled.payload))
+            {
+                Ok(()) => read(world, assembled.payload, setup, memory.as_ref(), started),
+                Err(fault) => refused(Refusal::from(fault), started),
+            }
+        }
         Err(Fault::GitRefuses(why)) => git_refuses(why, started),
         Err(fault) => refused(Refusal::from(fault), started),
     };
@@ -146,12 +183,19 @@ pub fn publishes(world: &World, publishes: &[Publish], setup: &Setup, started: I
 /// What `git push` would send, asked by a person: that git itself would refuse is told as something
 /// that could not be checked, since nobody asks for a push that sends nothing.
 pub fn push(world: &World, request: &PushRequest, setup: &Setup, started: Instant) -> Judged {
-    let mut judged = match push::payload(world, request, setup.assembly.push_options()) {
+    let mut memory = Memory::open(world, setup);
+    let options = setup.assembly.push_options(memory.as_ref().map(|memory| &memory.cache));
+    let mut judged = match push::payload(world, request, options) {
         Ok(assembled) => match assembled.resolved.refused {
             Some(why) if assembled.resolved.transfers.is_empty() => {
                 refused(Refusal::from(Fault::GitRefuses(why)), started)
             }
-            Some(_) | None => payload(world, assembled.payload, setup, started),
+            Some(_) | None => {
+                if let Some(memory) = &mut memory {
+                    memory.tips = assembled.clean_tips;
+                }
+                read(world, assembled.payload, setup, memory.as_ref(), started)
+            }
         },
         Err(fault) => refused(Refusal::from(fault), started),
     };
@@ -173,7 +217,7 @@ pub fn hook_lines(world: &World, args: &[OsString], lines: &[u8], setup: &Setup,
     };
     let (remote, url) = (BStr::new(remote.as_encoded_bytes()), BStr::new(url.as_encoded_bytes()));
     let mut judged =
-        match push::assemble::from_hook_lines(world, &git, remote, url, lines, setup.assembly.push_options()) {
+        match push::assemble::from_hook_lines(world, &git, remote, url, lines, setup.assembly.push_options(None)) {
             Ok(assembled) => payload(world, assembled.payload, setup, started),
             Err(fault) => refused(Refusal::from(fault), started),
         };
@@ -249,9 +293,13 @@ fn repository_of(publish: &Publish) -> Option<GitContext> {
 /// What a command line would publish, read and judged.
 pub fn command(world: &World, text: &[u8], shell: Shell, setup: &Setup, started: Instant) -> Judged {
     let plan = command::read(text, world, shell);
+    let pasted = plan.pasted.clone();
     match bounded(plan) {
         Ok(plan) if plan.is_empty() => answered(Verdict::Pass(Clearance::nothing_published()), started),
-        Ok(plan) => publishes(world, &plan, setup, started),
+        Ok(plan) => {
+            let said = Said { line: text, pasted: &pasted };
+            published(world, &plan, Some(&said), setup, started)
+        }
         Err((_, verdict)) => answered(verdict, started),
     }
 }
@@ -307,8 +355,8 @@ pub fn listed(
         Verdict::Ask(question) => (outcome, question.refusal),
         Verdict::Pass(_) => (outcome, Refusal::internal("a plan that is not bounded passed")),
     })?;
-    match assemble::payload(world, &publishes, assembly) {
-        Ok(payload) => Ok((outcome, payload)),
+    match assemble::payload(world, &publishes, assembly, None) {
+        Ok(assembled) => Ok((outcome, assembled.payload)),
         Err(Fault::GitRefuses(_)) => Ok((outcome, Payload::default())),
         Err(fault) => Err((Outcome::Unknowable, Refusal::from(fault))),
     }
@@ -332,138 +380,5 @@ pub fn answered(verdict: Verdict, started: Instant) -> Judged {
         coverage: None,
         repository: None,
         policy: Policy::default(),
-    }
-}
-
-/// What came of reading a payload.
-struct Scanned {
-    verdict: Verdict,
-    findings: Vec<(Finding, Fingerprint)>,
-    suppressed: Vec<Suppressed>,
-    notes: Vec<SafeText>,
-    coverage: Option<Coverage>,
-    policy: Policy,
-}
-
-fn scanned(world: &World, payload: &Payload, setup: &Setup) -> Result<Scanned, Refusal> {
-    if payload.is_empty() {
-        let verdict = Verdict::Pass(Clearance::nothing_published());
-        return Ok(Scanned {
-            verdict,
-            findings: Vec::new(),
-            suppressed: Vec::new(),
-            notes: Vec::new(),
-            coverage: None,
-            policy: Policy::default(),
-        });
-    }
-    let policy = policy(world, setup)?;
-    let (engines, mut notes) = engines(world, setup, payload.tally())?;
-    let bounds = Bounds { threads: setup.threads, deadline: world.deadline };
-    let progress = Progress::new(setup.progress, payload.tally());
-    let scan = scan::run(payload, &engines, bounds, &|bytes| progress.advance(bytes));
-    progress.finish();
-    let scan = scan.map_err(Refusal::from)?;
-    let parted = suppress::apply(scan.findings, payload)?;
-    notes.extend(parted.notes.iter().cloned());
-    notes.extend(suppress::stale(payload, &parted)?);
-    let widened = suppress::widened(payload)?;
-    let refusing = parted.kept.iter().filter(|(finding, _)| policy.refuses(finding)).count();
-    let (verdict, coverage) = if refusing > 0 {
-        (Verdict::Refuse(Refusal::found(refusing)), Some(scan.coverage))
-    } else if !widened.is_empty() {
-        (Verdict::Ask(Question { refusal: Refusal::suppression(&widened) }), Some(scan.coverage))
-    } else {
-        (Verdict::Pass(Clearance::clean(scan.coverage)), None)
-    };
-    Ok(Scanned { verdict, findings: parted.kept, suppressed: parted.suppressed, notes, coverage, policy })
-}
-
-/// The policy in force: the user's, made stricter by the repository's.
-fn policy(world: &World, setup: &Setup) -> Result<Policy, Refusal> {
-    let named = setup.config.as_ref().map(|path| world.cwd.join(path));
-    let repository = world.cwd.ancestors().find(|folder| folder.join(".git").exists());
-    config::policy(named.as_deref(), state_dir().as_deref(), repository).map_err(|fault| {
-        Refusal::new(Class::Configuration, fault.to_string(), "correct the place it names, or take the file away")
-    })
-}
-
-/// The engines that were asked for, and what each cannot hold. One that was asked for and is not there
-/// is a refusal.
-fn engines(world: &World, setup: &Setup, tally: Tally) -> Result<(Vec<Box<dyn Engine>>, Vec<SafeText>), Refusal> {
-    let rules = rules(world, setup)?;
-    let embedded = || -> Result<Box<dyn Engine>, Refusal> {
-        Ok(Box::new(EmbeddedEngine::new(Arc::clone(&rules), Options { compat: setup.compat, ..Options::default() })?))
-    };
-    let drive = Drive { processes: setup.threads, expected_bytes: tally.bytes, deadline: world.deadline };
-    let driven = |program: &GitleaksProgram| -> Result<(Box<dyn Engine>, Vec<SafeText>), Refusal> {
-        let engine = GitleaksEngine::of_rules(program, &rules, drive)?;
-        let notes = engine.notes().to_vec();
-        Ok((Box::new(engine), notes))
-    };
-    let program = match setup.engine {
-        EngineChoice::Embedded => None,
-        EngineChoice::Gitleaks | EngineChoice::Both => Some(gitleaks::locate(world)?),
-        EngineChoice::Auto if tally.bytes > AUTO_GITLEAKS_BYTES => None,
-        EngineChoice::Auto => gitleaks::present(world)?,
-    };
-    let mut engines = Vec::new();
-    if setup.engine != EngineChoice::Gitleaks {
-        engines.push(embedded()?);
-    }
-    let mut notes = Vec::new();
-    if let Some(program) = program {
-        let (engine, cannot_hold) = driven(&program)?;
-        engines.push(engine);
-        notes = cannot_hold;
-    }
-    Ok((engines, notes))
-}
-
-/// The rules in force: a file's instead of tyran's own.
-fn rules(world: &World, setup: &Setup) -> Result<Arc<RuleSet>, Refusal> {
-    let mode = if setup.compat { Mode::Compat } else { Mode::Strict };
-    let loaded = match &setup.rules {
-        Some(path) => RuleSet::load(&world.cwd.join(path), mode),
-        None => RuleSet::builtin(),
-    };
-    loaded.map_err(|fault| {
-        Refusal::new(Class::Rules, fault.to_string(), "correct the place it names, then run `tyran rules check`")
-    })
-}
-
-/// A bar on standard error, shown only when there is something to wait for.
-struct Progress {
-    bar: Option<ProgressBar>,
-    started: Instant,
-    done: AtomicU64,
-}
-
-/// How long a scan may take before a bar appears.
-const PROGRESS_AFTER: Duration = Duration::from_secs(1);
-
-impl Progress {
-    fn new(wanted: bool, tally: Tally) -> Self {
-        let bar = wanted.then(|| {
-            let style = ProgressStyle::with_template("{bytes} of {total_bytes} [{wide_bar}] {eta}")
-                .unwrap_or_else(|_| ProgressStyle::default_bar());
-            ProgressBar::with_draw_target(Some(tally.bytes), ProgressDrawTarget::hidden()).with_style(style)
-        });
-        Self { bar, started: Instant::now(), done: AtomicU64::new(0) }
-    }
-
-    fn advance(&self, bytes: u64) {
-        let Some(bar) = &self.bar else { return };
-        let done = self.done.fetch_add(bytes, Ordering::Relaxed) + bytes;
-        if bar.is_hidden() && self.started.elapsed() >= PROGRESS_AFTER {
-            bar.set_draw_target(ProgressDrawTarget::stderr());
-        }
-        bar.set_position(done);
-    }
-
-    fn finish(&self) {
-        if let Some(bar) = &self.bar {
-            bar.finish_and_clear();
-        }
     }
 }

@@ -85,6 +85,7 @@ impl ScanOptions {
             threads: self.threads.map(usize::from).unwrap_or_else(default_threads),
             progress: !self.quiet && std::io::stderr().is_terminal(),
             assembly: Assembly::of(world),
+            remember: true,
         }
     }
 }

@@ -45,6 +45,9 @@ struct GitArguments {
     /// Work in this directory
     #[arg(short = 'C', value_name = "DIR")]
     directory: Option<PathBuf>,
+    /// Let git itself make the pack in a local quarantine, and list exactly that
+    #[arg(long)]
+    airlock: bool,
     /// Do not ask the remote what it has
     #[arg(long)]
     no_network: bool,
@@ -119,8 +122,9 @@ fn of_git(arguments: &GitArguments, request: fn(&World, &[OsString]) -> Publish)
     let world = options::world(arguments.directory.as_ref())?;
     let mut assembly = Assembly::of(&world);
     assembly.network &= !arguments.no_network;
-    let assembled = match assemble::payload(&world, &[request(&world, &arguments.args)], assembly) {
-        Ok(payload) => Ok((outcome_of(&payload), payload)),
+    assembly.airlock = arguments.airlock;
+    let assembled = match assemble::payload(&world, &[request(&world, &arguments.args)], assembly, None) {
+        Ok(assembled) => Ok((outcome_of(&assembled.payload), assembled.payload)),
         Err(Fault::GitRefuses(why)) => {
             Ok((Outcome::Inert, Payload { notes: vec![why], exact: true, ..Payload::default() }))
         }

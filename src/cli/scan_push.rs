@@ -26,6 +26,9 @@ pub struct Arguments {
     /// Read everything from this revision to HEAD, instead of what a push would send
     #[arg(long, value_name = "REVISION", conflicts_with = "push")]
     base: Option<String>,
+    /// Let git itself make the pack in a local quarantine, and read exactly that
+    #[arg(long)]
+    airlock: bool,
     /// Do not ask the remote what it has
     #[arg(long)]
     no_network: bool,
@@ -38,6 +41,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Refusal> {
     let started = Instant::now();
     let world = arguments.scan.world(arguments.directory.as_ref())?;
     let mut setup = arguments.scan.setup(&world, false);
+    setup.assembly.airlock = arguments.airlock;
     if arguments.no_network {
         setup.assembly.network = false;
     }

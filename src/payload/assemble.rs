@@ -6,12 +6,13 @@
 
 use std::time::Duration;
 
-use crate::command::plan::{CommitRequest, GitContext, Publish, State, UploadRequest, WidestRequest};
-use crate::text::SafeText;
+use crate::command::plan::{CommitRequest, GitContext, Publish, State, WidestRequest};
 use crate::world::{Caution, World};
 
+use super::cache::Cache;
+use super::push::transfer::Airlock;
 use super::push::{self, Network, PushOptions};
-use super::{Fault, Payload, commit, widest};
+use super::{Fault, ObjectId, Payload, commit, upload, widest};
 
 /// How long a destination over the network may take to say what it has.
 const NETWORK_WAIT: Duration = Duration::from_secs(20);
@@ -21,35 +22,58 @@ const NETWORK_WAIT: Duration = Duration::from_secs(20);
 pub struct Assembly {
     /// Whether destinations over the network are asked what they have.
     pub network: bool,
+    /// Whether git itself makes the pack that is read, whatever the object store says of itself.
+    pub airlock: bool,
 }
 
 impl Assembly {
     /// As it is for whoever asks: by hand a remote is asked, in the gate it is not.
     pub fn of(world: &World) -> Self {
-        Self { network: world.caution == Caution::ByHand }
+        Self { network: world.caution == Caution::ByHand, airlock: false }
     }
 
-    /// The same for a push.
-    pub fn push_options(self) -> PushOptions<'static> {
-        PushOptions::new(if self.network { Network::Within(NETWORK_WAIT) } else { Network::Unasked })
+    /// The same for a push; `cache` holds what was read before and found clean.
+    pub fn push_options(self, cache: Option<&Cache>) -> PushOptions<'_> {
+        let network = if self.network { Network::Within(NETWORK_WAIT) } else { Network::Unasked };
+        let airlock = if self.airlock { Airlock::Always } else { Airlock::InDoubt };
+        PushOptions { network, cache, airlock }
     }
+}
+
+/// What publishes would send.
+#[derive(Debug)]
+pub struct Assembled {
+    /// The bytes.
+    pub payload: Payload,
+    /// What to hand to [`Cache::record`] as tips when nothing is found.
+    pub clean_tips: Vec<ObjectId>,
 }
 
 /// Everything that `publishes` would send.
 ///
 /// # Errors
 /// When one of them is not bounded, or cannot be read.
-pub fn payload(world: &World, publishes: &[Publish], assembly: Assembly) -> Result<Payload, Fault> {
+pub fn payload(
+    world: &World,
+    publishes: &[Publish],
+    assembly: Assembly,
+    cache: Option<&Cache>,
+) -> Result<Assembled, Fault> {
     let mut whole = Payload { exact: true, ..Payload::default() };
+    let mut clean_tips = Vec::new();
     for publish in publishes {
         whole.absorb(match publish {
-            Publish::Push(request) => push::payload(world, request, assembly.push_options())?.payload,
+            Publish::Push(request) => {
+                let pushed = push::payload(world, request, assembly.push_options(cache))?;
+                clean_tips.extend(pushed.clean_tips);
+                pushed.payload
+            }
             Publish::Commit(request) => of_commit(world, request)?,
-            Publish::Upload(request) => of_upload(world, request)?,
+            Publish::Upload(request) => upload::payload(world, request)?,
             Publish::Widest(request) => widest::payload(world, request)?,
         });
     }
-    Ok(whole)
+    Ok(Assembled { payload: whole, clean_tips })
 }
 
 fn of_commit(world: &World, request: &CommitRequest) -> Result<Payload, Fault> {
@@ -64,10 +88,6 @@ fn of_commit(world: &World, request: &CommitRequest) -> Result<Payload, Fault> {
             Ok(payload)
         }
     }
-}
-
-fn of_upload(_world: &World, request: &UploadRequest) -> Result<Payload, Fault> {
-    Err(Fault::Unmodelled(SafeText::new(&format!("what {} uploads", request.tool))))
 }
 
 /// Everything unpublished in a repository.

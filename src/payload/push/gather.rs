@@ -66,9 +66,15 @@ impl<'a> Gathering<'a> {
     /// When an object is missing or cannot be followed.
     pub fn take(&mut self, transfer: &Transfer) -> Result<(), Fault> {
         let ranges = ranges(transfer);
+        if self.options.airlock == Airlock::Always {
+            return self.from_airlock(&transfer.git, &ranges, "it was asked for");
+        }
         match (self.from_store(&transfer.git, &ranges), self.options.airlock) {
-            (Err(Fault::Store(why)), Airlock::InDoubt) => self.from_airlock(&transfer.git, &ranges, &why),
-            (outcome, Airlock::InDoubt | Airlock::Never) => outcome,
+            (Err(Fault::Store(why)), Airlock::InDoubt) => {
+                let why = format!("since the store may lie: {why}");
+                self.from_airlock(&transfer.git, &ranges, &why)
+            }
+            (outcome, Airlock::InDoubt | Airlock::Never | Airlock::Always) => outcome,
         }
     }
 
@@ -84,14 +90,12 @@ impl<'a> Gathering<'a> {
     }
 
     /// What git would send as it sees its store, lies and all.
-    fn from_airlock(&mut self, git: &GitContext, ranges: &[Range], why: &SafeText) -> Result<(), Fault> {
+    fn from_airlock(&mut self, git: &GitContext, ranges: &[Range], why: &str) -> Result<(), Fault> {
         for range in ranges.iter().filter(|range| !range.tips.is_empty()) {
             let pack = airlock::payload(self.world, git, &range.tips, &range.boundary.evidence)?;
             self.gathered.parts.extend(pack.parts);
         }
-        self.gathered
-            .notes
-            .push(format!("the pack that git would make is read, since the store may lie: {why}").into());
+        self.gathered.notes.push(format!("the pack that git would make is read, {why}").into());
         Ok(())
     }
 

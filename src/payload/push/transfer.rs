@@ -45,6 +45,8 @@ pub enum Airlock {
     Never,
     /// Where the object store may lie.
     InDoubt,
+    /// Always: the exact answer, from git itself.
+    Always,
 }
 
 /// What goes to one url.

@@ -53,6 +53,8 @@ enum Subcommands {
     Install(install::Arguments),
     /// Take gate and net away; give back what was there
     Uninstall(install::Arguments),
+    /// Put the pinned gitleaks in place, or check that it is
+    EnsureGitleaks(ensure_gitleaks::Arguments),
     /// Print a completion script for a shell
     Completions(shell_help::Completions),
     /// Print the manual page
@@ -83,6 +85,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         Subcommands::GitHook(arguments) => git_hook::run(&arguments),
         Subcommands::Install(arguments) => install::install(&arguments),
         Subcommands::Uninstall(arguments) => install::uninstall(&arguments),
+        Subcommands::EnsureGitleaks(arguments) => ensure_gitleaks::run(&arguments),
         Subcommands::Completions(arguments) => shell_help::completions(&arguments, &mut Arguments::command()),
         Subcommands::Man(arguments) => shell_help::man(&arguments, Arguments::command()),
     };

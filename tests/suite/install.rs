@@ -18,7 +18,8 @@ use tyran::install::place::{PlaceFault, placed};
 
 use tyran::world::Environment;
 
-use crate::support::Sandbox;
+use crate::support::gitleaks::real_gitleaks;
+use crate::support::{Sandbox, shown};
 
 const VERSION: &str = "1.2.3";
 
@@ -432,6 +433,48 @@ fn proxies_of_the_environment_are_honoured() {
     let fault = archive(&pin(b""), &Origin::Release, limits(), &env, &mut |_, _| {}).unwrap_err();
     assert!(matches!(fault, FetchFault::Proxy { .. }), "{fault}");
     assert!(!fault.to_string().contains("word"), "{fault}");
+}
+
+#[test]
+fn command_line_says_what_is_in_place_and_refuses_what_is_not_pinned() {
+    let sandbox = Sandbox::new();
+    let run = |arguments: &[&str]| sandbox.tyran().arg("ensure-gitleaks").args(arguments).output().unwrap();
+    let code_and_words =
+        |output: &std::process::Output| (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned());
+    let (code, words) = code_and_words(&run(&["--check"]));
+    assert_eq!(code, Some(3), "{words}");
+    assert!(words.contains("do:    run `tyran ensure-gitleaks`"), "{words}");
+    let other = sandbox.path("archive");
+    fs::write(&other, good_archive()).unwrap();
+    let (code, words) = code_and_words(&run(&["--from", other.to_str().unwrap()]));
+    assert_eq!(code, Some(3), "{words}");
+    assert!(words.contains("is pinned") && words.contains("--from FILE"), "{words}");
+    assert_eq!(code_and_words(&run(&["--from", "ftp://example.invalid/"])).0, Some(2));
+    assert_eq!(code_and_words(&run(&["--from", sandbox.path("none").to_str().unwrap()])).0, Some(3));
+    assert_eq!(placed(&sandbox.path("state")).unwrap(), None);
+}
+
+#[test]
+fn placed_program_is_the_one_that_is_run_until_it_is_changed() {
+    let Some(real) = real_gitleaks() else { return };
+    let sandbox = Sandbox::new();
+    let archive = packed(&[Member::File("gitleaks", &fs::read(real).unwrap())]);
+    let pin = Pin { version: tyran::install::pins::VERSION.to_owned(), ..pin(&archive) };
+    fs::write(sandbox.path("archive"), &archive).unwrap();
+    let origin = Origin::File(sandbox.path("archive"));
+    let Outcome::Put(program) = put(&sandbox, &pin, &origin).unwrap() else { panic!("it was there") };
+    fs::write(sandbox.path("text"), "nothing to be found\n").unwrap();
+    let scan =
+        || sandbox.tyran().env("PATH", "/usr/bin:/bin").args(["scan-files", "--engine", "gitleaks", "text"]).output();
+    let output = scan().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", shown(&output));
+    assert!(String::from_utf8_lossy(&output.stdout).contains("with gitleaks 8.30.1"), "{}", shown(&output));
+    let check = sandbox.tyran().args(["ensure-gitleaks", "--check"]).output().unwrap();
+    assert_eq!(check.status.code(), Some(0), "{}", shown(&check));
+    fs::write(&program.path, "#!/bin/sh\nexit 0\n").unwrap();
+    let output = scan().unwrap();
+    assert_eq!(output.status.code(), Some(3), "{}", shown(&output));
+    assert!(String::from_utf8_lossy(&output.stdout).contains("engine-absent"), "{}", shown(&output));
 }
 
 #[test]

@@ -98,7 +98,7 @@ impl LeftOut<'_> {
             if rules.len() > NAMED {
                 names.push("others");
             }
-            let text = format!("gitleaks was not told {} rules, which {why}: {}", rules.len(), names.join(", "));
+            let text = format!("gitleaks was not told the rules which {why} ({}): {}", rules.len(), names.join(", "));
             SafeText::quoted(text.as_bytes(), 400)
         });
         told.collect()

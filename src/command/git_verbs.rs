@@ -397,7 +397,7 @@ fn lfs(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, call: &Call) -> Effect 
                     .filter(|value| !value.known().is_some_and(|word| word.starts_with(b"-") && word != "--all"))
                     .cloned()
                     .collect();
-                meaning.push(scene, context, arguments(&words), PushVia::Push);
+                meaning.push(scene, context, arguments(&words), PushVia::Lfs);
             }
             inert()
         }

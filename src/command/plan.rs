@@ -181,6 +181,8 @@ pub enum PushVia {
     Push,
     /// `git send-pack`: plumbing, no hook runs.
     SendPack,
+    /// `git lfs push`: content of Git LFS alone, of all history of the refs.
+    Lfs,
     /// The other side fetches or clones from here: every ref.
     OtherSide,
 }

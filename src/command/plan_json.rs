@@ -128,6 +128,7 @@ fn push(request: &PushRequest) -> Value {
         "via": match request.via {
             PushVia::Push => "push",
             PushVia::SendPack => "send-pack",
+            PushVia::Lfs => "lfs",
             PushVia::OtherSide => "other-side",
         },
         "remote": operands.next().flatten(),

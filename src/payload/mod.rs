@@ -11,6 +11,7 @@ pub mod cache;
 pub mod commit;
 pub mod files;
 pub mod item;
+pub mod lfs;
 pub mod objects;
 pub mod push;
 pub mod remote;

@@ -10,6 +10,7 @@ mod embedded;
 mod gate;
 mod gitleaks;
 mod install;
+mod lfs;
 mod net;
 mod objects;
 mod push;

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 
 use bstr::{BStr, BString};
 
-use crate::command::plan::{GitContext, PushRequest};
+use crate::command::plan::{GitContext, PushRequest, PushVia};
 use crate::payload::objects::ObjectStore;
 use crate::payload::source::Texts;
 use crate::payload::{Fault, ItemKind, ObjectId, Part, Payload};
@@ -18,6 +18,7 @@ use super::remote::Given;
 use super::repository::{Opened, Repository};
 use super::resolve::Update;
 use super::transfer::{PushOptions, Resolved, Transfer, resolve};
+use super::uploads;
 use super::widen::{Because, widened};
 
 /// What a push sends.
@@ -45,7 +46,10 @@ pub fn payload(world: &World, request: &PushRequest, options: PushOptions<'_>) -
             resolve(world, request, &words, options)?
         }
     };
-    assemble(world, resolved, options)
+    match request.via {
+        PushVia::Lfs => uploads::alone(world, request, resolved),
+        PushVia::Push | PushVia::SendPack | PushVia::OtherSide => assemble(world, resolved, options),
+    }
 }
 
 /// What a push sends, from the list that git gives to its pre-push hook: exact ids, and the ids that
@@ -133,6 +137,9 @@ pub fn assemble(world: &World, resolved: Resolved, options: PushOptions<'_>) -> 
     payload.exact = remembered == 0 && resolved.transfers.iter().all(Transfer::is_exact);
     payload.destinations = resolved.transfers.iter().map(Transfer::destination).collect();
     payload.parts.extend(texts(&resolved));
+    if !resolved.dry_run {
+        uploads::along(world, &resolved, &mut payload)?;
+    }
     Ok(PushPayload { payload, resolved, remembered, clean_tips })
 }
 

@@ -20,6 +20,7 @@
 //! | [`widen`] | what a push that is not wholly known could send |
 //! | [`gather`] | the objects of transfers, each once |
 //! | [`assemble`] | from transfers to items |
+//! | `uploads` | content of Git LFS that goes along |
 //! | [`ci_base`] | where a CI run's new commits start |
 //! | [`hook`] | whether the pre-push hook runs, and git's list to it |
 
@@ -38,6 +39,7 @@ pub mod resolve;
 pub mod submodule;
 pub mod target;
 pub mod transfer;
+mod uploads;
 pub mod widen;
 
 pub use assemble::{PushPayload, from_hook_lines, payload};

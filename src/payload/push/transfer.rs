@@ -137,7 +137,7 @@ pub fn resolve(
     options: PushOptions<'_>,
 ) -> Result<Resolved, Fault> {
     let parsed = match request.via {
-        PushVia::Push => args::push(words)?,
+        PushVia::Push | PushVia::Lfs => args::push(words)?,
         PushVia::SendPack | PushVia::OtherSide => args::send_pack(words)?,
     };
     let args = match parsed {
@@ -150,7 +150,7 @@ pub fn resolve(
     };
     let taking = Taking { world, repository: &repository, args: &args, options };
     match request.via {
-        PushVia::Push => taking.push(),
+        PushVia::Push | PushVia::Lfs => taking.push(),
         PushVia::SendPack | PushVia::OtherSide => taking.send_pack(),
     }
 }

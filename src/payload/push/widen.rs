@@ -61,9 +61,9 @@ impl Because {
             (State::Changed, _) => Some(Self::Anything),
             (State::ContentChanged | State::AsNow, PushVia::OtherSide) => Some(Self::OtherSide),
             (State::ContentChanged | State::AsNow, _) if request.args.contains(&None) => Some(Self::Word),
-            (State::ContentChanged, PushVia::Push | PushVia::SendPack) => Some(Self::Content),
+            (State::ContentChanged, PushVia::Push | PushVia::SendPack | PushVia::Lfs) => Some(Self::Content),
             (State::AsNow, PushVia::SendPack) if reads_input(request) => Some(Self::Input),
-            (State::AsNow, PushVia::Push | PushVia::SendPack) => None,
+            (State::AsNow, PushVia::Push | PushVia::SendPack | PushVia::Lfs) => None,
         }
     }
 
@@ -129,7 +129,7 @@ fn skips_hooks(request: &PushRequest, args: Option<&PushArgs>) -> bool {
 fn known_part(request: &PushRequest) -> Option<PushArgs> {
     let words: Vec<OsString> = request.args.iter().map_while(Clone::clone).collect();
     let parsed = match request.via {
-        PushVia::Push => args::push(&words),
+        PushVia::Push | PushVia::Lfs => args::push(&words),
         PushVia::SendPack => args::send_pack(&words),
         PushVia::OtherSide => return None,
     };
@@ -174,11 +174,11 @@ impl Widening<'_> {
             (PushVia::OtherSide, ..) => Vec::new(),
             (PushVia::SendPack, Some(url), _) => return Ok(vec![as_written(url)]),
             (PushVia::SendPack, None, _) => Vec::new(),
-            (PushVia::Push, Some(_), _) => target::names(args, self.repository, self.world)?,
-            (PushVia::Push, None, _) if unknown_words => Vec::new(),
-            (PushVia::Push, None, State::AsNow) => target::names(args, self.repository, self.world)?,
+            (PushVia::Push | PushVia::Lfs, Some(_), _) => target::names(args, self.repository, self.world)?,
+            (PushVia::Push | PushVia::Lfs, None, _) if unknown_words => Vec::new(),
+            (PushVia::Push | PushVia::Lfs, None, State::AsNow) => target::names(args, self.repository, self.world)?,
             // The current branch decides, and it may be another one by then.
-            (PushVia::Push, None, State::ContentChanged | State::Changed) => match &args.repo {
+            (PushVia::Push | PushVia::Lfs, None, State::ContentChanged | State::Changed) => match &args.repo {
                 Some(_) => target::names(args, self.repository, self.world)?,
                 None => self.repository.remotes.every_push_name(),
             },

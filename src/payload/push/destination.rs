@@ -130,6 +130,9 @@ pub fn shown(url: &BStr) -> SafeText {
     SafeText::quoted(&cleaned, 200)
 }
 
+/// Variables that name the program which leads to a host.
+const WAYS: &[&str] = &["GIT_SSH_COMMAND", "GIT_SSH", "GIT_SSH_VARIANT", "GIT_PROXY_COMMAND"];
+
 /// Asks destinations.
 #[derive(Debug)]
 pub struct Asker<'a> {
@@ -180,7 +183,10 @@ impl Asker<'_> {
             (Peer::Host, None) => match self.network {
                 Network::Unasked => Advertisement::Unknown("it was not asked".into()),
                 Network::Within(_) if self.world.caution == Caution::Gate && self.names_programs() => {
-                    Advertisement::Unknown("the configuration names programs that git would run to ask it".into())
+                    Advertisement::Unknown("programs are named that git would run to ask it".into())
+                }
+                Network::Within(_) if self.goes_elsewhere() => {
+                    Advertisement::Unknown("settings of this remote alone decide the way to it".into())
                 }
                 Network::Within(limit) => self.ask_host(url, limit),
             },
@@ -250,7 +256,15 @@ impl Asker<'_> {
             .var(format!("GIT_CONFIG_KEY_{next}"), OsString::from_vec(key))
             .var(format!("GIT_CONFIG_VALUE_{next}"), PLACEHOLDER)
             .over_the_network();
-        if self.config.last("core.sshcommand").is_none() {
+        // The way that git takes is the way to ask: another one could end at another host.
+        let mut says_how = self.config.last("core.sshcommand").is_some();
+        for name in WAYS {
+            if let Some(value) = self.git.env.get(OsStr::new(name)) {
+                call = call.var(name, value);
+                says_how = true;
+            }
+        }
+        if !says_how {
             call = call.var("GIT_SSH_COMMAND", "ssh -oBatchMode=yes");
         }
         match call.stdout() {
@@ -259,13 +273,19 @@ impl Asker<'_> {
         }
     }
 
-    /// Whether the configuration names a program that the way to a host would run.
+    /// Whether the configuration or the environment names a program that the way to a host would run.
     fn names_programs(&self) -> bool {
         let named = |key: &[u8]| {
             matches!(key, b"core.sshcommand" | b"core.askpass" | b"core.gitproxy")
                 || (key.starts_with(b"credential.") && key.ends_with(b".helper"))
         };
         self.config.settings().any(|setting| named(&setting.key))
+            || WAYS.iter().any(|name| self.git.env.contains_key(OsStr::new(name)))
+    }
+
+    /// Whether a remote has a proxy of its own, which a question by url would not take.
+    fn goes_elsewhere(&self) -> bool {
+        self.config.named("remote").any(|(_, variable, _)| variable == "proxy")
     }
 
     /// The other side's view of git: it runs in the push's directory, and of the environment it gets

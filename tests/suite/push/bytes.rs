@@ -156,3 +156,111 @@ fn replaced_commits_are_followed_both_ways_when_a_source_is_an_expression() {
     let outcome = compare_superset(&sandbox, &recorder, &repo.dir, &[], &["origin", "main~1:refs/heads/x"]);
     assert_eq!(outcome, Outcome::Sends);
 }
+
+/// A git which says that it is of another version.
+fn git_of_version(sandbox: &Sandbox, version: &str) -> PathBuf {
+    use std::os::unix::fs::PermissionsExt;
+    let program = sandbox.path("other-git");
+    let text = format!(
+        "#!/bin/sh\nfor last; do :; done\nif [ \"$last\" = version ]; then echo 'git version {version}'; exit; fi\nexec git \"$@\"\n"
+    );
+    fs::write(&program, text).unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    program
+}
+
+#[test]
+fn a_group_of_remotes_is_pushed_to_by_a_git_that_knows_groups() {
+    let sandbox = Sandbox::new();
+    let repo = rich(&sandbox);
+    repo.git(&["remote", "add", "second", sandbox.path("second.git").to_str().unwrap()]);
+    repo.git(&["config", "remotes.inner", "second"]);
+    repo.git(&["config", "remotes.all", "origin inner all"]);
+    let urls = |version: &str| {
+        let world = World::new(sandbox.env().into_iter().collect(), repo.dir.clone(), Caution::Gate)
+            .with_git(git_of_version(&sandbox, version));
+        let args = ["all", "topic"];
+        let resolved = resolve(&world, &request(&repo.dir, &sandbox, &[], &args), &words(&args), UNASKED).unwrap();
+        let urls = resolved.transfers.iter().map(|transfer| transfer.url.to_string());
+        urls.map(|url| url.rsplit('/').next().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(urls("2.55.0-rc2"), ["rich.git", "second.git"]);
+    assert_eq!(urls("3.0.1"), ["rich.git", "second.git"]);
+    assert!(urls("2.47.3").is_empty());
+}
+
+#[test]
+fn the_hook_that_would_run_is_told_wherever_it_stands() {
+    let sandbox = Sandbox::new();
+    let repo = rich(&sandbox);
+    let outlook = |globals: &[&str], args: &[&str]| resolved(&repo.dir, &sandbox, globals, args).hooks.remove(0);
+    let line = ["origin", "topic"];
+    assert_eq!(outlook(&[], &line).file, None);
+    fs::write(repo.dir.join(".git/hooks/pre-push"), "").unwrap();
+    assert_eq!(outlook(&[], &line).file, Some(repo.dir.join(".git/hooks/pre-push")));
+    assert_eq!(outlook(&["-c", "core.hooksPath=/dev/null"], &line).file, None);
+    fs::create_dir(repo.dir.join("own")).unwrap();
+    fs::write(repo.dir.join("own/pre-push"), "").unwrap();
+    assert_eq!(outlook(&["-c", "core.hooksPath=own"], &line).file, Some(repo.dir.join("own/pre-push")));
+    assert!(!outlook(&[], &line).skipped);
+    assert!(outlook(&[], &["--no-veri", "origin", "topic"]).skipped);
+    let configured = ["-c", "hook.x.event=pre-push", "-c", "hook.x.command=check it"];
+    assert_eq!(outlook(&configured, &line).commands, ["check it"]);
+    let disabled = [&configured[..], &["-c", "hook.x.enabled=false"]].concat();
+    assert!(outlook(&disabled, &line).commands.is_empty());
+}
+
+#[test]
+fn refspecs_from_standard_input_stand_for_every_ref() {
+    let sandbox = Sandbox::new();
+    let repo = rich(&sandbox);
+    let third = sandbox.path("third.git").display().to_string();
+    let mut wanted = request(&repo.dir, &sandbox, &[], &["--stdin", &third]);
+    wanted.via = PushVia::SendPack;
+    let found = payload_of(&sandbox, &wanted);
+    let ids = contents(&found.payload).unwrap().0;
+    assert!(ids.contains(&repo.git(&["rev-parse", "refs/odd"])));
+    assert!(found.resolved.hooks[0].skipped);
+    assert_eq!(found.resolved.transfers[0].url, third.as_str());
+}
+
+#[test]
+fn the_other_side_may_take_every_ref() {
+    let sandbox = Sandbox::new();
+    let repo = rich(&sandbox);
+    let mut wanted = request(&repo.dir, &sandbox, &[], &[]);
+    wanted.via = PushVia::OtherSide;
+    let ids = contents(&payload_of(&sandbox, &wanted).payload).unwrap().0;
+    for name in ["main", "main~1", "stash", "refs/odd", "a-nested"] {
+        assert!(ids.contains(&repo.git(&["rev-parse", name])), "{name} is missing");
+    }
+}
+
+#[test]
+fn no_repository_is_no_push_and_a_broken_one_is_a_fault() {
+    let sandbox = Sandbox::new();
+    let outside = request(&sandbox.path(""), &sandbox, &[], &["origin", "main"]);
+    let found = payload_of(&sandbox, &outside);
+    assert!(found.payload.is_empty() && found.resolved.refused.is_some());
+    let repo = rich(&sandbox);
+    fs::write(repo.dir.join(".git/config"), "[core\n").unwrap();
+    let world = World::new(sandbox.env().into_iter().collect(), repo.dir.clone(), Caution::Gate);
+    assert!(payload(&world, &request(&repo.dir, &sandbox, &[], &["origin", "main"]), UNASKED).is_err());
+}
+
+#[test]
+fn what_a_claim_hides_is_left_out_only_once_it_was_read_and_found_clean() {
+    let sandbox = Sandbox::new();
+    let repo = rich(&sandbox);
+    let hidden = repo.git(&["rev-parse", "main~1"]);
+    // A host that is not asked: all that is known are tracking refs.
+    repo.git(&["remote", "set-url", "origin", "host.invalid:x"]);
+    let world = World::new(sandbox.env().into_iter().collect(), repo.dir.clone(), Caution::Gate);
+    let args = request(&repo.dir, &sandbox, &[], &["origin", "topic"]);
+    let cache = tyran::payload::cache::Cache::open(&sandbox.path("state"), &[]).unwrap();
+    let options = PushOptions { cache: Some(&cache), ..UNASKED };
+    let found = payload(&world, &args, options).unwrap();
+    assert!(contents(&found.payload).unwrap().0.contains(&hidden), "an empty cache hides nothing");
+    assert_eq!(found.remembered, 0);
+    assert!(!found.clean_tips.is_empty());
+}

@@ -125,3 +125,24 @@ fn the_gate_runs_no_ssh_command_that_configuration_names() {
     assert_eq!(resolved.transfers[0].evidence, None);
     assert!(!witness.exists());
 }
+
+#[test]
+fn a_host_is_asked_by_the_way_that_the_commands_environment_names() {
+    let sandbox = Sandbox::new();
+    let repo = rich(&sandbox);
+    let witness = sandbox.path("witness");
+    let ssh = pretend_ssh(&sandbox, &format!("touch {}", witness.display()));
+    let program = ssh.strip_prefix("core.sshCommand=").unwrap();
+    let url = format!("host.invalid:{}", sandbox.path("rich.git").display());
+    let ask = |caution| {
+        let world = World::new(sandbox.env().into_iter().collect(), repo.dir.clone(), caution);
+        let mut request = request(&repo.dir, &sandbox, &[], &[&url, "topic"]);
+        request.git.env.insert("GIT_SSH_COMMAND".into(), program.into());
+        let options = PushOptions::new(Network::Within(std::time::Duration::from_secs(10)));
+        resolve(&world, &request, &words(&[&url, "topic"]), options).unwrap().transfers.remove(0).evidence
+    };
+    assert_eq!(ask(Caution::Gate), None);
+    assert!(!witness.exists());
+    assert!(ask(Caution::ByHand).is_some_and(|evidence| !evidence.is_empty()));
+    assert!(witness.exists());
+}

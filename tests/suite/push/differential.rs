@@ -313,5 +313,54 @@ fn other_random_pushes_send_what_git_sends() {
 fn thousands_of_random_pushes_send_what_git_sends() {
     for seed in 3..40 {
         differential(seed, 150);
+        in_earnest(seed, 80);
     }
+}
+
+/// The objects of every remote, by its path.
+fn everywhere(sandbox: &Sandbox) -> BTreeSet<(&'static str, String)> {
+    let mut all = BTreeSet::new();
+    for remote in ["rich.git", "second.git", "third.git"] {
+        all.extend(objects_of(sandbox, remote).into_iter().map(|id| (remote, id)));
+    }
+    all
+}
+
+/// Pushes in earnest, one after another, into remotes that grow and are pushed over.
+fn in_earnest(seed: u64, rounds: usize) {
+    let sandbox = Sandbox::new();
+    let repo = rich(&sandbox);
+    repo.git(&["remote", "add", "second", sandbox.path("second.git").to_str().unwrap()]);
+    let mut dice = Dice(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
+    let mut arrived_in_all = 0;
+    for round in 0..rounds {
+        if dice.one_in(3) {
+            repo.git(&["checkout", "-q", dice.pick(&["main", "topic", "side/way"])]);
+            repo.commit(dice.pick(&["a", "b", "c/d"]), format!("{seed} {round}"));
+        }
+        if dice.one_in(5) {
+            repo.git(&["commit", "-q", "--amend", "--allow-empty", "-m", &format!("change {round}")]);
+        }
+        let settings = configuration(&mut dice, &sandbox);
+        let mut args = arguments(&mut dice, &sandbox);
+        args.retain(|word| !word.contains("dry-run") && word != "-n");
+        let settings: Vec<&str> = settings.iter().map(String::as_str).collect();
+        let args: Vec<&str> = args.iter().map(String::as_str).collect();
+        let found = payload_of(&sandbox, &request(&repo.dir, &sandbox, &settings, &args));
+        let listed = contents(&found.payload).unwrap().0;
+        let before = everywhere(&sandbox);
+        let output = sandbox.command("git").current_dir(&repo.dir).args(&settings).arg("push").args(&args).output();
+        let after = everywhere(&sandbox);
+        let arrived: BTreeSet<_> = after.difference(&before).collect();
+        let missed: Vec<_> = arrived.iter().filter(|(_, id)| !listed.contains(id)).collect();
+        let output = shown(&output.unwrap());
+        assert!(missed.is_empty(), "git {settings:?} push {args:?} sent what was not listed: {missed:?}\n{output}");
+        arrived_in_all += arrived.len();
+    }
+    assert!(arrived_in_all > rounds, "only {arrived_in_all} objects arrived");
+}
+
+#[test]
+fn pushes_in_earnest_send_no_object_that_was_not_listed() {
+    in_earnest(1, 80);
 }

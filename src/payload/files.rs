@@ -15,9 +15,9 @@ use bstr::BString;
 
 use crate::text::SafeText;
 
-use super::objects::Format;
+use super::objects::{Format, Hasher};
 use super::source::Sink;
-use super::{Content, Destination, Fault, Item, ItemKind, Part, Payload, Reader, Source};
+use super::{Content, Destination, Fault, Item, ItemKind, ObjectId, Part, Payload, Reader, Source};
 
 /// Files up to this size are handed over whole; larger ones are streamed. In bytes.
 const WHOLE_BYTES: u64 = 8 << 20;
@@ -99,7 +99,7 @@ pub(super) fn identified(path: &Path, name: BString, format: Format) -> Result<I
         hasher.update(bytes);
     }
     if read_bytes != size {
-        return Err(Fault::File { path: shown(path), what: "it changed while it was read".into() });
+        return Err(changed(path));
     }
     Ok(Item { kind: ItemKind::File, oid: Some(hasher.id()), size, path: Some(name), commit: None })
 }
@@ -200,6 +200,10 @@ fn fault(path: &Path, error: &io::Error) -> Fault {
     Fault::File { path: shown(path), what: error.to_string().into() }
 }
 
+fn changed(path: &Path) -> Fault {
+    Fault::File { path: shown(path), what: "it changed while it was read".into() }
+}
+
 /// Files below a directory.
 #[derive(Debug)]
 struct Files {
@@ -221,13 +225,40 @@ impl Reader for FileReader<'_> {
     fn read(&mut self, item: &Item, sink: &mut Sink<'_>) -> Result<(), Fault> {
         let path = item.path.as_ref().map(|path| Path::new(std::ffi::OsStr::from_bytes(path))).unwrap_or(Path::new(""));
         let mut file = File::open(self.base.join(path)).map_err(|error| fault(path, &error))?;
+        let identity = item.oid.and_then(|id| Some((id, Format::of(&id)?)));
         if item.size > WHOLE_BYTES {
-            return sink(Content::Stream(&mut file));
+            let Some((id, format)) = identity else { return sink(Content::Stream(&mut file)) };
+            let hasher = Some(format.hasher(gix::objs::Kind::Blob, item.size));
+            return sink(Content::Stream(&mut Rehashed { file, hasher, id }));
         }
         self.buffer.clear();
         // One byte more than promised, so that a file that grew is noticed by the count.
         file.take(item.size + 1).read_to_end(&mut self.buffer).map_err(|error| fault(path, &error))?;
+        if identity.is_some_and(|(id, format)| !format.matches(&id, gix::objs::Kind::Blob, &self.buffer)) {
+            return Err(changed(path));
+        }
         sink(Content::Whole(&self.buffer))
+    }
+}
+
+/// A file whose id was told in the manifest: other bytes must not be remembered under it, so its last
+/// read fails when they are not the same.
+struct Rehashed {
+    file: File,
+    hasher: Option<Hasher>,
+    id: ObjectId,
+}
+
+impl Read for Rehashed {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.file.read(buffer)?;
+        if let Some(hasher) = &mut self.hasher {
+            hasher.update(buffer.get(..read).unwrap_or_default());
+        }
+        if read == 0 && !buffer.is_empty() && self.hasher.take().is_some_and(|hasher| !hasher.is(&self.id)) {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "it changed while it was read"));
+        }
+        Ok(read)
     }
 }
 

@@ -446,3 +446,25 @@ fn files_of_uploads_are_files() {
         payload.parts.iter().flat_map(|part| &part.items).all(|item| item.kind == ItemKind::File && item.oid.is_some())
     );
 }
+
+#[test]
+fn file_that_changes_after_it_was_listed_is_not_read_under_its_old_id() {
+    let sandbox = Sandbox::new();
+    let dir = sandbox.path("home");
+    for size in [4, 9 << 20] {
+        fs::write(dir.join("f"), vec![b'a'; size]).unwrap();
+        let payload =
+            upload::payload(&world(&sandbox, &dir), &UploadRequest { files: vec![dir.join("f")], ..request(&dir) })
+                .unwrap();
+        fs::write(dir.join("f"), vec![b'b'; size]).unwrap();
+        let part = &payload.parts[0];
+        let read = part.source.reader().unwrap().read(&part.items[0], &mut |content| match content {
+            tyran::payload::Content::Whole(_) => Ok(()),
+            tyran::payload::Content::Stream(stream) => match stream.read_to_end(&mut Vec::new()) {
+                Ok(_) => Ok(()),
+                Err(error) => Err(Fault::Plumbing(error.to_string().into())),
+            },
+        });
+        assert!(read.is_err(), "{size}");
+    }
+}

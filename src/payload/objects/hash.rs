@@ -27,6 +27,11 @@ impl Format {
         }
     }
 
+    /// The format that an id is of; `None` for one that this build does not know.
+    pub(in crate::payload) fn of(id: &ObjectId) -> Option<Self> {
+        [Self::Sha1, Self::Sha256].into_iter().find(|format| format.kind() == id.kind())
+    }
+
     pub(super) fn kind(self) -> HashKind {
         match self {
             Self::Sha1 => HashKind::Sha1,
@@ -56,7 +61,7 @@ impl Format {
     }
 
     /// Whether `bytes` as an object of `kind` have the id `id`.
-    pub(super) fn matches(self, id: &ObjectId, kind: Kind, bytes: &[u8]) -> bool {
+    pub(in crate::payload) fn matches(self, id: &ObjectId, kind: Kind, bytes: &[u8]) -> bool {
         let mut hasher = self.hasher(kind, bytes.len() as u64);
         hasher.update(bytes);
         hasher.is(id)
@@ -86,7 +91,7 @@ impl Hasher {
     }
 
     /// Whether the finished hash is `id`.
-    pub(super) fn is(self, id: &ObjectId) -> bool {
+    pub(in crate::payload) fn is(self, id: &ObjectId) -> bool {
         match self {
             Self::Sha1(state) => state.finalize().as_slice() == id.as_slice(),
             Self::Sha256(state) => state.finalize().as_slice() == id.as_slice(),

@@ -27,6 +27,6 @@ mod store;
 mod table;
 mod walk;
 
-pub(super) use hash::Format;
+pub(super) use hash::{Format, Hasher};
 pub use list::CrossCheck;
 pub use store::ObjectStore;

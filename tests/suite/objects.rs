@@ -148,6 +148,25 @@ fn merges_octopuses_and_criss_crosses_are_listed_as_git_lists_them() {
         }
     }
     same_as_git(&repo, &[&top_one, &top_two], &[&cross_one, &octopus]);
+    repo.git(&["update-ref", "refs/heads/main", &top_two]);
+    repo.git(&["commit-graph", "write", "--reachable"]);
+    same_as_git(&repo, &[&top_one, &top_two], &[&cross_one]);
+}
+
+/// The lower files of a split commit-graph may stand in an alternate.
+#[test]
+fn commit_graph_that_goes_on_in_an_alternate_is_no_reason_to_refuse() {
+    let sandbox = Sandbox::new();
+    let repo = sandbox.repo("work");
+    repo.commit("one.txt", "1");
+    repo.git(&["commit-graph", "write", "--reachable", "--split=no-merge"]);
+    sandbox.git("", &["clone", "-q", "--shared", "work", "borrower"]);
+    let borrower = Repo { sandbox: &sandbox, dir: sandbox.path("borrower") };
+    borrower.commit("two.txt", "2");
+    borrower.git(&["commit-graph", "write", "--reachable", "--split=no-merge"]);
+    let chain = fs::read_to_string(borrower.dir.join(".git/objects/info/commit-graphs/commit-graph-chain")).unwrap();
+    assert_eq!(chain.lines().count(), 2);
+    assert_eq!(same_as_git(&borrower, &["HEAD"], &[]), 6);
 }
 
 /// git's limited walk goes by date and has slack for five commits; with clocks that went wrong it

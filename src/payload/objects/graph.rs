@@ -45,9 +45,9 @@ impl Hints {
         if single.exists() {
             self.take(Graph::from_file(&single, places.format.kind()));
         }
-        let chain = info.join("commit-graphs");
-        if chain.join("commit-graph-chain").exists() {
-            self.take(Graph::from_commit_graphs_dir(&chain, places.format.kind()));
+        let folder = info.join("commit-graphs");
+        if let Ok(chain) = std::fs::read_to_string(folder.join("commit-graph-chain")) {
+            self.take(chained(&chain, &folder, places));
         }
     }
 
@@ -116,6 +116,18 @@ impl Hints {
         }
         Ok(())
     }
+}
+
+/// A commit-graph in several files, of which the lower ones may stand in alternates.
+fn chained(chain: &str, folder: &Path, places: &Places) -> Result<Graph, gix::error::Error> {
+    let mut files = Vec::new();
+    for hash in chain.lines() {
+        let name = format!("graph-{hash}.graph");
+        let folders = places.objects.iter().map(|objects| objects.join("info").join("commit-graphs"));
+        let found = folders.map(|folder| folder.join(&name)).find(|file| file.exists());
+        files.push(gix::commitgraph::File::at(found.unwrap_or_else(|| folder.join(&name)))?);
+    }
+    Graph::new(files)
 }
 
 fn has_bitmap(folder: &Path) -> Result<bool, Fault> {

@@ -404,3 +404,55 @@ fn multi_pack_index_that_gives_another_place_is_refused() {
     });
     assert!(matches!(listed_and_read(&repo, "HEAD"), Err(Fault::Store(_))));
 }
+
+/// Writes a loose object without git, which is too slow for hundreds; its id.
+fn write_loose(repo: &Repo<'_>, kind: &str, bytes: &[u8]) -> ObjectId {
+    use std::io::Write;
+    let whole = [format!("{kind} {}\0", bytes.len()).as_bytes(), bytes].concat();
+    let hex = hex::encode(<sha1::Sha1 as sha1::Digest>::digest(&whole));
+    let path = loose_file(repo, &hex);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    let mut file = flate2::write::ZlibEncoder::new(fs::File::create(path).unwrap(), flate2::Compression::fast());
+    file.write_all(&whole).unwrap();
+    file.finish().unwrap();
+    id(&hex)
+}
+
+#[test]
+fn garbled_objects_give_a_list_or_a_fault_and_never_a_panic() {
+    let sandbox = Sandbox::new();
+    let repo = sandbox.repo("work");
+    repo.commit("folder/one.txt", "1");
+    repo.git(&["tag", "-a", "-m", "note", "v1"]);
+    let raw = |revision: &str, kind: &str| {
+        let output = sandbox.command("git").current_dir(&repo.dir).args(["cat-file", kind, revision]).output();
+        output.unwrap().stdout
+    };
+    let sound = [("tree", raw("HEAD^{tree}", "tree")), ("commit", raw("HEAD", "commit")), ("tag", raw("v1", "tag"))];
+    let store = open(&repo).unwrap();
+    let chance = noise(11, 8 * 3000);
+    let tips = ids(&repo, &["v1"]);
+    let mut faults = 0;
+    for turn in chance.chunks_exact(8) {
+        let (kind, bytes) = &sound[usize::from(turn[0]) % sound.len()];
+        let mut bytes = bytes.clone();
+        let at = |byte: u8, bytes: &[u8]| usize::from(byte) * bytes.len() / 256;
+        match turn[1] % 4 {
+            0 => bytes.truncate(at(turn[2], &bytes)),
+            1 => drop(bytes.drain(at(turn[2].min(turn[3]), &bytes)..at(turn[2].max(turn[3]), &bytes))),
+            2 => bytes.extend_from_slice(&turn[2..]),
+            _ => {}
+        }
+        if let Some(place) = bytes.len().checked_sub(1).map(|last| at(turn[4], &bytes).min(last)) {
+            bytes[place] = turn[5];
+        }
+        let tip = write_loose(&repo, kind, &bytes);
+        match store.reachable(&[tip], &[]) {
+            Ok(items) => assert!(items.iter().any(|item| item.oid == Some(tip))),
+            Err(Fault::Malformed { .. } | Fault::Missing { .. }) => faults += 1,
+            Err(other) => panic!("{kind} {:?}: {other}", String::from_utf8_lossy(&bytes)),
+        }
+        store.reachable(&tips, &[tip]).unwrap();
+    }
+    assert!(faults > 1000, "{faults}");
+}

@@ -8,6 +8,7 @@
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use sha1::Digest;
 
@@ -40,7 +41,7 @@ pub struct Cache {
     engines: Vec<Identity>,
     clean: Segments,
     tips: Segments,
-    loaded: std::sync::OnceLock<Vec<Vec<u8>>>,
+    loaded: OnceLock<Vec<Records>>,
 }
 
 impl Cache {
@@ -53,7 +54,7 @@ impl Cache {
         let set = set_name(&engines);
         let clean = Segments::new(folder.join(format!("clean-{set}")), KEY_LEN, CLEAN_BYTES);
         let tips = Segments::new(folder.join(format!("tips-{set}")), TIP_LEN, TIPS * TIP_LEN);
-        Some(Self { engines, clean, tips, loaded: std::sync::OnceLock::new() })
+        Some(Self { engines, clean, tips, loaded: OnceLock::new() })
     }
 
     /// Whether this item was found clean before.
@@ -105,7 +106,8 @@ impl Cache {
     }
 
     fn holds(&self, key: &[u8; KEY_LEN]) -> bool {
-        self.loaded.get_or_init(|| self.clean.load()).iter().any(|body| holds(body, key))
+        let load = || self.clean.load().into_iter().map(Records::new).collect();
+        self.loaded.get_or_init(load).iter().any(|records| records.hold(key))
     }
 
     /// Rules change with every release; what no set in use needs goes.
@@ -154,22 +156,46 @@ impl Keys {
     }
 }
 
-/// Looks a key up in sorted records. Ids are spread evenly, so a guess is close.
-fn holds(body: &[u8], key: &[u8; KEY_LEN]) -> bool {
-    let (records, _) = body.as_chunks::<KEY_LEN>();
-    let first = u64::from(u32::from_be_bytes([key[0], key[1], key[2], key[3]]));
-    let Ok(guess) = usize::try_from((first * records.len() as u64) >> 32) else { return false };
-    let (mut low, mut high, mut step) = (guess, guess, 8);
-    while low > 0 && records.get(low).is_none_or(|record| record > key) {
-        low = low.saturating_sub(step);
-        step *= 2;
+/// Sorted records, and where those start that have the same first bits. Ids are spread evenly, so a
+/// look-up comes to a handful of records in one step.
+#[derive(Debug)]
+struct Records {
+    bytes: Vec<u8>,
+    /// One more than there are first bits, so that each start has an end.
+    starts: Vec<u32>,
+    bits: u32,
+}
+
+impl Records {
+    /// `bytes` are whole records, sorted.
+    fn new(bytes: Vec<u8>) -> Self {
+        let (records, _) = bytes.as_chunks::<KEY_LEN>();
+        let bits = (records.len().max(1).ilog2()).saturating_sub(2).min(20);
+        let mut starts = vec![0_u32; (1 << bits) + 1];
+        for record in records {
+            if let Some(count) = starts.get_mut(first_bits(record, bits) + 1) {
+                *count += 1;
+            }
+        }
+        let mut sum = 0;
+        for start in &mut starts {
+            sum += *start;
+            *start = sum;
+        }
+        Self { bytes, starts, bits }
     }
-    step = 8;
-    while high < records.len() && records.get(high).is_some_and(|record| record < key) {
-        high += step;
-        step *= 2;
+
+    fn hold(&self, key: &[u8; KEY_LEN]) -> bool {
+        let (records, _) = self.bytes.as_chunks::<KEY_LEN>();
+        let place = first_bits(key, self.bits);
+        let (Some(start), Some(end)) = (self.starts.get(place), self.starts.get(place + 1)) else { return false };
+        records.get(*start as usize..*end as usize).is_some_and(|near| near.contains(key))
     }
-    records.get(low..(high + 1).min(records.len())).is_some_and(|near| near.binary_search(key).is_ok())
+}
+
+fn first_bits(key: &[u8; KEY_LEN], bits: u32) -> usize {
+    let [a, b, c, d, ..] = *key;
+    (u64::from(u32::from_be_bytes([a, b, c, d])) >> (32 - bits)) as usize
 }
 
 fn merge_sorted(bodies: &[Vec<u8>]) -> Vec<u8> {

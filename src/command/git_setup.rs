@@ -4,9 +4,10 @@
 //! switches a control off is said to; reading a setting is neither. A repository that takes its
 //! content from here without a push is a publish like any other.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use bstr::{BStr, ByteSlice};
+use bstr::{BStr, BString, ByteSlice};
 
 use super::git::{Call, nested};
 use super::git_globals::{self, Setting, normal_key};
@@ -23,7 +24,7 @@ pub(super) fn config(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, call: &Ca
     match action(&options) {
         Action::Read => Effect { output: git_fold::output(meaning, scene, call), ..inert() },
         Action::Set(key, value) => {
-            set(meaning, scene, &options, &key, value.as_ref());
+            set(meaning, scene, call, &options, &key, value.as_ref());
             inert()
         }
         Action::Unset(key) => {
@@ -88,7 +89,14 @@ fn action(options: &Options) -> Action {
     }
 }
 
-fn set(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, options: &Options, key: &Arg, value: Option<&Arg>) {
+fn set(
+    meaning: &mut Meaning,
+    scene: &mut Scene<'_, '_>,
+    call: &Call,
+    options: &Options,
+    key: &Arg,
+    value: Option<&Arg>,
+) {
     let Some(key) = key.known() else {
         meaning.changes(Changes::Configuration);
         meaning.overlay.incomplete = true;
@@ -106,11 +114,29 @@ fn set(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, options: &Options, key:
             "leave git's hooks path as it is, or ask the person who set it",
         );
     }
-    let value = value.and_then(Arg::known).map(|value| value.to_owned());
+    let value = value.and_then(Arg::known).map(|value| included(call, options, normal.as_bstr(), value));
     meaning.set(Setting { key: normal.clone(), value });
     if leads_elsewhere(normal.as_bstr()) {
         meaning.changes(Changes::Configuration);
     }
+}
+
+/// The value of a setting; a relative include is relative to the file that holds it.
+fn included(call: &Call, options: &Options, key: &BStr, value: &BStr) -> BString {
+    let is_include = key == "include.path" || key.starts_with(b"includeif.");
+    if !is_include || value.starts_with(b"/") || value.starts_with(b"~") {
+        return value.to_owned();
+    }
+    let Some(context) = &call.context else { return value.to_owned() };
+    let folder = if options.is_on("global") {
+        context.env.get(OsStr::new("HOME")).map(PathBuf::from)
+    } else {
+        git_globals::find(context).map(|place| place.common_dir())
+    };
+    folder.map_or_else(
+        || value.to_owned(),
+        |folder| BString::from(super::git_verbs::below(&folder, value).as_os_str().as_encoded_bytes()),
+    )
 }
 
 /// Whether a setting may change what a push sends, or where to.
@@ -156,7 +182,8 @@ pub(super) fn init(meaning: &mut Meaning, call: &Call) -> Effect {
     let exists = call.context.as_ref().is_some_and(|context| git_globals::find(context).is_some());
     let here = call.args.iter().all(|value| value.known().is_some_and(|word| word.starts_with(b"-")));
     if !(exists && here) {
-        meaning.changes(Changes::Repository);
+        // A remote that leads to where nothing is now may lead to the new repository.
+        meaning.changes(Changes::Everything);
     }
     inert()
 }
@@ -167,8 +194,10 @@ pub(super) fn clone(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, call: &Cal
     let is_bare = ["bare", "naked", "mirror"].iter().any(|name| options.is_on(name)) || options.unknown;
     if let (Some(source), Some(context)) = (options.operands.first(), &call.context) {
         from_here(meaning, scene, context, source, is_bare);
+        let dir = git_globals::directory(&context.dir, &context.globals);
+        meaning.cloned.extend(source.known().and_then(|source| local_path(source, &dir)));
     }
-    meaning.changes(Changes::Repository);
+    meaning.changes(if is_bare { Changes::Everything } else { Changes::Repository });
     Effect { changes_files: true, ..inert() }
 }
 

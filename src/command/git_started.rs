@@ -204,10 +204,14 @@ fn named_hooks(call: &Call) -> Vec<String> {
     }
 }
 
+/// A hook that git would find when the command runs. What may have changed any file makes no hook.
 fn is_there(hook: &Path, scene: &Scene<'_, '_>) -> bool {
     match scene.shell.file(hook) {
         FileSeen::AsOnDisk => is_executable(hook),
-        FileSeen::Written(_) | FileSeen::Changed(_) => true,
+        FileSeen::Written(_) => true,
+        FileSeen::Changed(_) => {
+            is_executable(hook) || scene.shell.written().iter().any(|(path, bytes)| path == hook && bytes.is_some())
+        }
     }
 }
 

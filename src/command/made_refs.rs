@@ -12,6 +12,7 @@ use super::git_table::grammar;
 use super::git_verbs::args as words_of;
 use super::meaning::MadeRef;
 use super::options::{Arg, Grammar};
+use super::plan::GitContext;
 use super::simple::{Value, to_os_string};
 
 /// The arguments of a push with every new ref in place of its name; a push of many refs is joined by
@@ -66,6 +67,22 @@ pub(super) fn sources(args: &[Option<OsString>]) -> Option<Vec<BString>> {
         (!matches!(source, b"HEAD" | b"@" | b"")).then(|| source.into())
     });
     refspecs.collect()
+}
+
+/// Whether a push names a path where nothing is yet.
+pub(super) fn leads_to_new_path(args: &[Option<OsString>], git: &GitContext) -> bool {
+    let words: Vec<Arg> = args
+        .iter()
+        .map(|word| match word {
+            Some(word) => Arg::Known(word.as_encoded_bytes().into()),
+            None => Arg::Unknown { prefix: BString::default() },
+        })
+        .collect();
+    let read = grammar("push").read(&words, true);
+    let Some(remote) = read.operands.first().or(read.value("repo")).and_then(Arg::known) else { return false };
+    let path = remote.strip_prefix(b"file://").unwrap_or(remote);
+    let dir = super::git_globals::directory(&git.dir, &git.globals);
+    path.contains(&b'/') && !path.contains_str("://") && !dir.join(to_os_string(path)).exists()
 }
 
 fn known(words: &[&OsStr]) -> Vec<Arg> {

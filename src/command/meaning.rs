@@ -6,7 +6,7 @@
 //! planned for the state that it would find. How the line is read is [`super::simple`]'s other side.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use bstr::{BStr, BString, ByteSlice};
@@ -19,7 +19,8 @@ use super::plan::{
 };
 use super::programs::{self, Class};
 use super::simple::{
-    Certainty, Code, Dir, Effect, Exit, Nested, Program, ShellState, SimpleCommand, Value, Verbs, to_os_string,
+    Certainty, Code, Dir, Effect, EnvChange, Exit, Nested, Program, ShellState, SimpleCommand, UnknownValue, Value,
+    Verbs, to_os_string,
 };
 use super::{bypass, files, forge, git, made_refs, packages, startup, tamper, vcs};
 use crate::text::SafeText;
@@ -47,6 +48,8 @@ pub struct Meaning {
     configs: Vec<(GitContext, Config)>,
     /// Refs that the line makes for what is checked out now: a push may name them.
     made_refs: Vec<MadeRef>,
+    /// Repositories of this machine that the line clones: what they hold may go on from the clone.
+    pub(super) cloned: Vec<PathBuf>,
     /// Code that git has been seen to start, so that code which starts itself comes to an end.
     started: BTreeSet<String>,
 }
@@ -241,7 +244,12 @@ impl Meaning {
 
     /// Whether code that git starts was not started before on this line.
     pub(super) fn is_new(&mut self, nested: &Nested) -> bool {
-        self.started.insert(format!("{:?} {:?}", nested.code, nested.dir))
+        let first = match &nested.code {
+            Code::Shell { text, .. } => Some(text),
+            Code::Argv(words) => words.first(),
+        };
+        let code = first.and_then(Value::known).unwrap_or_default();
+        self.started.insert(format!("{code:?} {:?}", nested.dir))
     }
 
     /// Remembers a new name for what is checked out.
@@ -259,8 +267,20 @@ impl Meaning {
     ) {
         let carried = std::mem::take(&mut self.carried);
         scene.pasted(&carried);
+        if git_globals::find(&git).is_none() {
+            self.push_cloned(scene, &git);
+        }
         for (args, state) in self.pushed(scene, &git, args, via) {
             scene.plan.publishes.push(Publish::Push(PushRequest { git: git.clone(), args, state, via }));
+        }
+    }
+
+    /// A push from a clone that the line makes may hand on all that it was made from.
+    fn push_cloned(&self, scene: &mut Scene<'_, '_>, git: &GitContext) {
+        for source in &self.cloned {
+            let git = GitContext { dir: source.clone(), env: git.env.clone(), globals: Vec::new() };
+            let push = PushRequest { git, args: Vec::new(), state: State::AsNow, via: PushVia::OtherSide };
+            scene.plan.publishes.push(Publish::Push(push));
         }
     }
 
@@ -273,8 +293,8 @@ impl Meaning {
         via: PushVia,
     ) -> Vec<(Arguments, State)> {
         let state = match git_globals::find(git) {
-            Some(_) => self.refs.state(),
-            None => State::Changed,
+            Some(_) if !made_refs::leads_to_new_path(&args, git) || !self.may_be_made(scene) => self.refs.state(),
+            Some(_) | None => State::Changed,
         };
         if state != State::AsNow || via != PushVia::Push {
             return vec![(args, state)];
@@ -481,6 +501,7 @@ impl Verbs for Meaning {
 
     fn simple(&mut self, command: &SimpleCommand<'_>, shell: &dyn ShellState, plan: &mut Plan) -> Effect {
         let mut scene = Scene { command, shell, plan };
+        preloaded(&mut scene);
         match self.identity(&scene) {
             Identity::Absent => absent(&mut scene),
             Identity::Unknown => self.unknown_program(&mut scene),
@@ -496,6 +517,20 @@ impl Verbs for Meaning {
 
     fn write(&mut self, path: &Value, dir: &Dir, bytes: Option<&[u8]>, shell: &dyn ShellState, plan: &mut Plan) {
         tamper::of_write(self, path, dir, bytes, shell, plan);
+    }
+}
+
+/// Code that the line makes the loader put into every program.
+fn preloaded(scene: &mut Scene<'_, '_>) {
+    const LOADED: &[&str] = &["LD_PRELOAD", "LD_AUDIT", "DYLD_INSERT_LIBRARIES"];
+    let changes = scene.command.env.changes();
+    let named = LOADED.iter().find(|name| match changes.get(OsStr::new(name)) {
+        Some(EnvChange::Set(value)) => !value.is_empty(),
+        Some(EnvChange::Unknown(_)) => true,
+        Some(EnvChange::Unset) | None => false,
+    });
+    if let Some(name) = named {
+        scene.opaque(*name);
     }
 }
 
@@ -532,10 +567,43 @@ impl Meaning {
             Class::Vcs => vcs::command(self, scene, name, args),
             Class::Tyran => tamper::tyran(scene, args),
             Class::Files => files::command(self, scene, name, args),
-            Class::Inert => inert(),
+            Class::Inert => Effect { run: self.helpers(scene, name), ..inert() },
             Class::Writes => Effect { changes_files: true, ..inert() },
             Class::Other => self.opaque_program(scene),
         }
+    }
+
+    /// Programs that the line names in a variable for another program to start.
+    fn helpers(&mut self, scene: &mut Scene<'_, '_>, name: &BStr) -> Vec<Nested> {
+        let mut nested = Vec::new();
+        for (variable, change) in scene.command.env.changes() {
+            let Some(variable) = variable.to_str() else { continue };
+            if !programs::starts(name, variable) {
+                continue;
+            }
+            let text = match change {
+                EnvChange::Set(text) => {
+                    Value::Known(BString::from(text.as_encoded_bytes().trim_start_with(|c| c == '|')))
+                }
+                EnvChange::Unset => continue,
+                EnvChange::Unknown(why) => Value::Unknown(UnknownValue {
+                    why: why.clone(),
+                    span: scene.command.span.clone(),
+                    prefix: BString::default(),
+                    suffix: BString::default(),
+                    many: false,
+                }),
+            };
+            nested.push(Nested {
+                code: Code::Shell { text, args: Vec::new() },
+                dir: None,
+                env: Vec::new(),
+                certainty: Certainty::Maybe,
+                because: SafeText::quoted(variable.as_bytes(), 40),
+            });
+        }
+        nested.retain(|nested| self.is_new(nested));
+        nested
     }
 
     /// The git along the command's own PATH must be the one that was recorded.

@@ -61,6 +61,21 @@ pub fn class(name: &BStr) -> Class {
     }
 }
 
+/// Whether a program starts what a variable names, when the line sets that variable for it.
+pub fn starts(program: &BStr, variable: &str) -> bool {
+    let Ok(program) = program.to_str() else { return false };
+    match variable {
+        "LESSOPEN" | "LESSCLOSE" => matches!(program, "less" | "zless" | "man" | "info"),
+        "PAGER" | "MANPAGER" | "BROWSER" => {
+            matches!(program, "man" | "apropos" | "psql" | "mysql" | "systemctl" | "journalctl" | "aws" | "bat")
+        }
+        "EDITOR" | "VISUAL" => {
+            matches!(program, "less" | "psql" | "mysql" | "systemctl" | "kubectl" | "vipe" | "crontab")
+        }
+        _ => false,
+    }
+}
+
 const FORGES: &str = "gh glab hub tea fj berg";
 
 const PACKAGES: &str = "npm pnpm yarn bun npx pnpx bunx cargo twine uv poetry pdm hatch flit gem docker podman buildah skopeo helm oras \
@@ -68,7 +83,7 @@ const PACKAGES: &str = "npm pnpm yarn bun npx pnpx bunx cargo twine uv poetry pd
     crane nerdctl conan pod rebar3 stack cabal luarocks clojars lein sbt goreleaser maturin setuptools flutter dart";
 
 const VCS: &str = "jj sl gt gs git-town git-machete git-branchless git-spice spr av ghstack arc repo hg svn bzr p4 fossil darcs pijul \
-    dvc lfs gitbutler but gitui lazygit tig gitk git-gui stg topgit josh-proxy";
+    gitbutler but gitui lazygit tig gitk git-gui stg topgit josh-proxy";
 
 /// Programs of which each operand may be a file that is written or removed.
 const FILES: &str =
@@ -97,8 +112,7 @@ const INERT: &str = "
     eslint prettier tsc stylelint biome oxlint standard xo
     clang-format clang-tidy cppcheck cpplint astyle uncrustify
     pytest nosetests tox nox coverage jest vitest mocha ava jasmine karma cypress playwright rspec minitest phpunit
-    gcc g++ cc c++ clang clang++ ld ar as rustc javac kotlinc scalac go tsgo swiftc ghc ocaml ocamlc nasm yasm
-    cmake ctest meson ninja bazel buck buck2 pants scons xcodebuild msbuild ant
+    tsgo ocaml ctest
     ssh-keygen ssh-add ssh-agent gpg gpg2 gpgconf gpg-agent openssl age keytool
     logger wall write mesg notify-send osascript say pbcopy pbpaste xclip xsel wl-copy wl-paste open xdg-open
     systemctl service launchctl loginctl
@@ -107,6 +121,7 @@ const INERT: &str = "
     kubectl kubectx kubens k9s kustomize minikube kind terraform tofu terragrunt ansible ansible-playbook vagrant
     packer aws gcloud gsutil az doctl heroku flyctl fly vercel netlify wrangler firebase cf adb fastboot docker-compose
     psql mysql sqlite3 mongosh redis-cli pg_dump mysqldump
+    dvc
     gitleaks trufflehog detect-secrets kingfisher betterleaks talisman git-secrets ggshield semgrep trivy grype syft
     vim vi nvim nano emacs emacsclient ed ex code subl atom micro helix hx kak pico joe ne mate idea
     pre-commit lefthook husky lint-staged commitlint overcommit
@@ -117,6 +132,8 @@ const INERT: &str = "
 /// Programs that publish nothing and write files whose names are not read here.
 const WRITES: &str = "
     tar zip unzip gzip gunzip bzip2 bunzip2 xz unxz zstd unzstd lz4 7z 7za rar unrar cpio pax ar
+    gcc g++ cc c++ clang clang++ ld rustc javac kotlinc scalac go swiftc ghc ocamlc nasm yasm
+    cmake meson ninja bazel buck buck2 pants scons xcodebuild msbuild ant
     patch ed split csplit sponge iconv dos2unix unix2dos recode rename mmv
     convert magick ffmpeg pandoc dot plantuml mermaid mmdc pdflatex xelatex latexmk sphinx-build mkdocs jekyll hugo
     curl wget aria2c http https xh

@@ -355,7 +355,6 @@ fn read_ref(line: &[u8]) -> Result<Option<Advertised>, Fault> {
 }
 
 /// The first packet of `bytes` and what follows; `None` inside is the flush that ends a list.
-#[expect(clippy::type_complexity, reason = "a pair of slices, used in one place")]
 fn packet(bytes: &[u8]) -> Option<(Option<&[u8]>, &[u8])> {
     let (digits, rest) = bytes.split_at_checked(4)?;
     let length = usize::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()?;

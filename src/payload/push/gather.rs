@@ -67,18 +67,18 @@ impl<'a> Gathering<'a> {
     pub fn take(&mut self, transfer: &Transfer) -> Result<(), Fault> {
         let ranges = ranges(transfer);
         if self.options.airlock == Airlock::Always {
-            return self.from_airlock(&transfer.git, &ranges, "it was asked for");
+            return self.take_git_pack(&transfer.git, &ranges, "it was asked for");
         }
-        match (self.from_store(&transfer.git, &ranges), self.options.airlock) {
+        match (self.take_from_store(&transfer.git, &ranges), self.options.airlock) {
             (Err(Fault::Store(why)), Airlock::InDoubt) => {
                 let why = format!("since the store may lie: {why}");
-                self.from_airlock(&transfer.git, &ranges, &why)
+                self.take_git_pack(&transfer.git, &ranges, &why)
             }
             (outcome, Airlock::InDoubt | Airlock::Never | Airlock::Always) => outcome,
         }
     }
 
-    fn from_store(&mut self, git: &GitContext, ranges: &[Range]) -> Result<(), Fault> {
+    fn take_from_store(&mut self, git: &GitContext, ranges: &[Range]) -> Result<(), Fault> {
         for range in ranges.iter().filter(|range| !range.tips.is_empty()) {
             let options = self.options;
             let world = self.world;
@@ -90,7 +90,7 @@ impl<'a> Gathering<'a> {
     }
 
     /// What git would send as it sees its store, lies and all.
-    fn from_airlock(&mut self, git: &GitContext, ranges: &[Range], why: &str) -> Result<(), Fault> {
+    fn take_git_pack(&mut self, git: &GitContext, ranges: &[Range], why: &str) -> Result<(), Fault> {
         for range in ranges.iter().filter(|range| !range.tips.is_empty()) {
             let pack = airlock::payload(self.world, git, &range.tips, &range.boundary.evidence)?;
             self.gathered.parts.extend(pack.parts);

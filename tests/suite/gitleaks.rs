@@ -7,11 +7,17 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bstr::BString;
+use proptest::prelude::*;
 use tyran::payload::{Content, Fault, Item, ItemKind, Part, Payload, Reader, Source, source::Sink};
 use tyran::scan::embedded::{EmbeddedEngine, Mode, Options, Origin, RuleSet, express};
 use tyran::scan::engine::EngineFaultKind;
+use tyran::scan::gitleaks::locate::{self, Located};
+use tyran::scan::gitleaks::report::{self, Entry};
+use tyran::scan::gitleaks::windows::Batch;
 use tyran::scan::gitleaks::{AsReported, Drive, Expressed, GitleaksEngine, GitleaksProgram, program, windows};
 use tyran::scan::{self, Bounds, Confidence, Engine, Finding, Scan, ScanFault, Severity};
+
+use tyran::world::child::Done;
 
 use crate::support::gitleaks::real_gitleaks;
 use crate::support::{Sandbox, planted, shared};
@@ -853,4 +859,68 @@ fn both_engines_find_the_same_with_gitleaks_own_configuration() {
     let lacking: Vec<_> = theirs.iter().filter(|one| !ours.contains(one)).map(|one| (&one.0, &one.1, one.2)).collect();
     let more: Vec<_> = ours.iter().filter(|one| !theirs.contains(one)).map(|one| (&one.0, &one.1, one.2)).collect();
     assert!(lacking.is_empty() && more.is_empty(), "of {}: lacking {lacking:?}, more {more:?}", ours.len());
+}
+
+// Whatever a program says in gitleaks' place: a reading or a fault, never a panic.
+
+fn entry() -> impl Strategy<Value = Entry> {
+    let number = prop_oneof![0u64..40, 99_900u64..100_200, any::<u64>()];
+    let text = prop_oneof!["[ab\n\u{FFFD}]{0,3}", Just("token".to_owned())];
+    let tags = prop::collection::vec(prop_oneof![Just("decode-depth:1"), Just("decoded:hex")], 0..2);
+    (prop::array::uniform4(number), text.clone(), text, tags).prop_map(|(numbers, matched, secret, tags)| Entry {
+        rule: "token".to_owned(),
+        description: String::new(),
+        start_line: numbers[0],
+        end_line: if numbers[3] % 2 == 0 { numbers[0] } else { numbers[1] },
+        start_column: numbers[2],
+        end_column: numbers[2].wrapping_add(numbers[3] % 5),
+        matched,
+        secret,
+        entropy: 1.0,
+        tags: tags.into_iter().map(str::to_owned).collect(),
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn no_report_places_a_finding_where_the_payload_does_not_hold_it(
+        entries in prop::collection::vec(entry(), 1..60),
+        items in prop::collection::vec("[ab\n]{0,40}", 1..4),
+    ) {
+        let mut batch = Batch::default();
+        let item = Item { kind: ItemKind::Blob, oid: None, size: 0, path: None, commit: None };
+        for text in &items {
+            batch.add(&item, 0, Content::Whole(text.as_bytes()), &mut |_| Ok(())).unwrap();
+        }
+        let layout = batch.lay_out(b"first", b"last");
+        prop_assert_eq!(layout.bytes().len() % windows::BLOCK, 0);
+        for entry in &entries {
+            let Ok(Located::Hit(hit)) = locate::locate(&layout, entry) else { continue };
+            let held = &hit.window[hit.span.clone()];
+            prop_assert!(items.iter().any(|text| text.as_bytes() == hit.window));
+            prop_assert!(hit.decoded || String::from_utf8_lossy(held) == entry.matched);
+            prop_assert_eq!((hit.finding.start, hit.finding.end), (hit.span.start as u64, hit.span.end as u64));
+        }
+    }
+
+    #[test]
+    fn no_output_is_taken_for_a_reading_by_chance(
+        code in prop_oneof![Just(0), Just(1), Just(2), Just(77)],
+        stdout in prop_oneof![Just("[]".to_owned()), "\\PC{0,40}", "[\\[\\]{}\":,0-9a-z]{0,40}"],
+        stderr in prop_oneof![
+            "\\PC{0,60}",
+            Just("1:00AM INF scanned ~5 bytes (5 bytes) in 1ms\n1:00AM WRN leaks found: 3\n".to_owned()),
+            "1:00AM (INF|WRN) (scanned ~[0-9]{1,25} bytes \\(|leaks found: )[0-9a-z ]{0,25}\n",
+        ],
+    ) {
+        let done = Done {
+            status: std::os::unix::process::ExitStatusExt::from_raw(code << 8),
+            stdout: stdout.into_bytes(),
+            stderr: stderr.into_bytes(),
+        };
+        // No report among these has as many entries as its log says.
+        prop_assert!(report::entries(&done, 5).is_err());
+    }
 }

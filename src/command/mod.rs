@@ -6,6 +6,7 @@
 pub mod alias;
 pub mod ast;
 mod bypass;
+mod carried;
 mod files;
 mod forge;
 mod git;

@@ -10,6 +10,7 @@ mod log;
 mod options;
 mod own_words;
 mod payload;
+mod plan;
 mod scan_command;
 mod scan_commit;
 mod scan_files;
@@ -48,6 +49,9 @@ enum Subcommands {
     ScanFiles(scan_files::Arguments),
     /// List what would leave; scan nothing
     Payload(payload::Arguments),
+    /// Show what is understood of a command line
+    #[command(alias = "explain")]
+    Plan(plan::Arguments),
     /// What git's hooks start
     GitHook(git_hook::Arguments),
     /// Put gate and net in place; keep what is there
@@ -86,6 +90,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         Subcommands::ScanCommand(arguments) => scan_command::run(&arguments),
         Subcommands::ScanFiles(arguments) => scan_files::run(&arguments),
         Subcommands::Payload(arguments) => payload::run(&arguments),
+        Subcommands::Plan(arguments) => plan::run(&arguments),
         Subcommands::GitHook(arguments) => git_hook::run(&arguments),
         Subcommands::Install(arguments) => install::install(&arguments),
         Subcommands::Uninstall(arguments) => install::uninstall(&arguments),

@@ -5,6 +5,9 @@
 //! net answers for (known gap 1). Interpreters and shells are the walk's. Whatever is in no table is
 //! opaque.
 
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
 use bstr::{BStr, ByteSlice};
 
 /// What kind of meaning a program has.
@@ -39,17 +42,8 @@ pub fn knows(name: &BStr) -> bool {
 pub fn class(name: &BStr) -> Class {
     let Ok(name) = name.to_str() else { return Class::Other };
     let name = name.strip_suffix(".exe").unwrap_or(name);
-    for (names, class) in [
-        (FORGES, Class::Forge),
-        (PACKAGES, Class::Package),
-        (VCS, Class::Vcs),
-        (FILES, Class::Files),
-        (INERT, Class::Inert),
-        (WRITES, Class::Writes),
-    ] {
-        if names.split_ascii_whitespace().any(|known| known == name) {
-            return class;
-        }
+    if let Some(class) = TABLE.get(name) {
+        return *class;
     }
     match name {
         "git" => Class::Git,
@@ -75,6 +69,24 @@ pub fn starts(program: &BStr, variable: &str) -> bool {
         _ => false,
     }
 }
+
+/// All names of the tables; where one stands in two, the first table counts.
+static TABLE: LazyLock<HashMap<&str, Class>> = LazyLock::new(|| {
+    let mut table = HashMap::new();
+    for (names, class) in [
+        (FORGES, Class::Forge),
+        (PACKAGES, Class::Package),
+        (VCS, Class::Vcs),
+        (FILES, Class::Files),
+        (INERT, Class::Inert),
+        (WRITES, Class::Writes),
+    ] {
+        for name in names.split_ascii_whitespace() {
+            table.entry(name).or_insert(class);
+        }
+    }
+    table
+});
 
 const FORGES: &str = "gh glab hub tea fj berg";
 

@@ -10,4 +10,3 @@ pub mod emit;
 pub mod event;
 pub mod runtime;
 pub mod table;
-pub mod unseen;

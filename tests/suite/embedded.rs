@@ -42,19 +42,6 @@ fn told(findings: &[Finding]) -> Vec<(String, u64, u64, String)> {
 const WORD: &str = "[[rules]]\nid = 'word'\nregex = '''word=(\\w+)'''\nkeywords = ['word=']\n";
 
 #[test]
-fn rules_of_its_own_find_their_examples() {
-    let engine = EmbeddedEngine::new(RuleSet::builtin().unwrap(), Options::default()).unwrap();
-    for rule in engine.rules().rules() {
-        for (seed, template) in rule.examples.iter().enumerate() {
-            let example = example::expand(template, seed as u64).unwrap();
-            let text = example.text.as_bytes();
-            let (findings, _) = scan_item(&engine, &item(ItemKind::Blob, "", text.len()), Content::Whole(text));
-            assert!(findings.iter().any(|finding| finding.rule == rule.id), "{} does not find its example", rule.id);
-        }
-    }
-}
-
-#[test]
 fn token_in_a_blob_is_found_with_its_place() {
     let token = planted::github_token(7);
     let text = format!("first\nkey: {token}\n");

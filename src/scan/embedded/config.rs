@@ -88,6 +88,8 @@ pub(super) struct Parts {
     pub(super) extend: Extend,
     pub(super) rules: Vec<RuleParts>,
     pub(super) allowlists: Vec<AllowlistParts>,
+    /// What becomes of evident dummies where a rule does not say.
+    pub(super) placeholders: Option<String>,
 }
 
 #[derive(Debug, Default)]
@@ -124,6 +126,8 @@ pub(super) struct OwnParts {
     pub(super) remedy: Option<String>,
     pub(super) shapes: Vec<String>,
     pub(super) names: Vec<String>,
+    pub(super) value: Option<String>,
+    pub(super) general: bool,
     pub(super) checksum: Option<String>,
     pub(super) on_invalid: Option<String>,
     pub(super) on_valid: Option<String>,
@@ -168,7 +172,8 @@ pub(super) struct AllowlistParts {
 
 /// Reads a text into its parts.
 pub(super) fn parts(text: &str, origin: &Origin, mode: Mode) -> Result<Parts, RulesFault> {
-    let reader = Reader { text, origin, mode };
+    let line_ends = memchr::memchr_iter(b'\n', text.as_bytes()).collect();
+    let reader = Reader { line_ends, origin, mode };
     if text.starts_with('\u{FEFF}') {
         return Err(reader.fault(Some(0), "begins with a byte order mark", "save it without one"));
     }
@@ -180,7 +185,8 @@ pub(super) fn parts(text: &str, origin: &Origin, mode: Mode) -> Result<Parts, Ru
 }
 
 struct Reader<'a> {
-    text: &'a str,
+    /// Where the text's lines end: a line is asked for with every rule.
+    line_ends: Vec<usize>,
     origin: &'a Origin,
     mode: Mode,
 }
@@ -189,7 +195,7 @@ type Value<'a> = Spanned<DeValue<'a>>;
 
 impl Reader<'_> {
     fn line(&self, at: usize) -> usize {
-        1 + self.text.as_bytes().iter().take(at).filter(|&&byte| byte == b'\n').count()
+        1 + self.line_ends.partition_point(|&end| end < at)
     }
 
     fn fault(&self, at: Option<usize>, what: &str, remedy: &str) -> RulesFault {
@@ -218,6 +224,7 @@ impl Reader<'_> {
                     parts.allowlists = lists.map(|list| self.allowlist(list, true)).collect::<Result<_, _>>()?;
                 }
                 "allowlist" => old = Some(self.allowlist(value, false)?),
+                "placeholders" if self.mode == Mode::Strict => parts.placeholders = Some(self.string(value)?),
                 _ => self.unknown(key, "the configuration")?,
             }
         }
@@ -319,6 +326,8 @@ impl Reader<'_> {
             "remedy" => own.remedy = Some(self.string(value)?),
             "shape" => own.shapes = self.one_or_more(value)?,
             "names" => own.names = self.strings(value)?,
+            "value" => own.value = Some(self.string(value)?),
+            "general" => own.general = self.boolean(value)?,
             "checksum" => own.checksum = Some(self.string(value)?),
             "on_invalid" => own.on_invalid = Some(self.string(value)?),
             "on_valid" => own.on_valid = Some(self.string(value)?),

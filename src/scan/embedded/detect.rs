@@ -395,23 +395,35 @@ impl<'e> Detector<'e> {
         Ok(false)
     }
 
-    /// A generic rule's finding yields to a specific one's on the same line that holds its secret.
+    /// A generic rule's finding yields to a specific one's on the same line that holds its secret. A rule
+    /// that calls itself general yields to specific rules and to general ones before it, and also when
+    /// its own secret is the longer one.
     fn yield_generic(&self, hits: &mut Vec<Hit>) {
-        let is_generic: Vec<bool> =
-            hits.iter().map(|hit| self.shared.rule(hit.rule).id.to_lowercase().contains("generic")).collect();
-        if !is_generic.contains(&true) {
+        // Nothing yields to a rule of the same or a higher rank.
+        let rank = |hit: &Hit| {
+            let rule = self.shared.rule(hit.rule);
+            match (rule.general, rule.id.to_lowercase().contains("generic")) {
+                (false, false) => 0,
+                (true, _) => 1 + hit.rule,
+                (false, true) => usize::MAX,
+            }
+        };
+        let ranks: Vec<usize> = hits.iter().map(rank).collect();
+        if ranks.iter().all(|&rank| rank == 0) {
             return;
         }
+        let holds = |one: &Hit, other: &Hit| memchr::memmem::find(&one.secret, &other.secret).is_some();
         let yields: Vec<bool> = hits
             .iter()
-            .zip(&is_generic)
-            .map(|(hit, &generic)| {
-                generic
-                    && hits.iter().zip(&is_generic).any(|(other, &other_is_generic)| {
-                        !other_is_generic
+            .zip(&ranks)
+            .map(|(hit, &rank)| {
+                let general = self.shared.rule(hit.rule).general;
+                rank > 0
+                    && hits.iter().zip(&ranks).any(|(other, &other_rank)| {
+                        other_rank < rank
                             && other.location.line == hit.location.line
                             && other.is_file == hit.is_file
-                            && memchr::memmem::find(&other.secret, &hit.secret).is_some()
+                            && (holds(other, hit) || general && holds(hit, other))
                     })
             })
             .collect();

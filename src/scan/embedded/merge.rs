@@ -86,8 +86,11 @@ impl Merger {
             self.check_version(version, origin)?;
         }
         let mut file = File { rules: Vec::new(), allowlists: Vec::new(), targeted: Vec::new() };
-        for rule in parts.rules {
+        for mut rule in parts.rules {
             let line = rule.line;
+            if rule.own.placeholders.is_none() {
+                rule.own.placeholders.clone_from(&parts.placeholders);
+            }
             let draft = self.rule(rule, origin)?;
             match file.rules.iter_mut().find(|other| other.rule.id == draft.rule.id) {
                 Some(_) if self.mode == Mode::Strict => {
@@ -200,6 +203,7 @@ impl Merger {
                 remedy: own.remedy.map(Into::into),
                 shapes: own.shapes,
                 names: own.names,
+                general: own.general,
                 examples: own.examples,
                 counter_examples: own.counter_examples,
                 regex,
@@ -428,18 +432,24 @@ fn pattern_fault(error: &PatternFault, line: usize, origin: &Origin) -> RulesFau
 /// Makes regex and keywords of a rule that is written as a shape.
 fn take_shape(parts: &mut RuleParts, at: &dyn Fn(String, &str) -> RulesFault) -> Result<(), RulesFault> {
     let own = &parts.own;
-    if own.shapes.is_empty() {
+    let ways = [!own.shapes.is_empty(), own.value.is_some(), !parts.regex.is_empty()];
+    if ways.iter().filter(|&&way| way).count() > 1 {
+        return Err(at("more than one of `regex`, `shape` and `value` is given".to_owned(), "choose one of them"));
+    }
+    if own.value.is_some() && own.names.is_empty() {
+        return Err(at("`value` without `names`".to_owned(), "name what is given such a value"));
+    }
+    if own.shapes.is_empty() && own.value.is_none() {
         return match own.names.is_empty() {
             true => Ok(()),
-            false => Err(at("`names` without a `shape`".to_owned(), "say what the value looks like")),
+            false => Err(at("`names` without a `shape` or `value`".to_owned(), "say what the value looks like")),
         };
-    }
-    if !parts.regex.is_empty() {
-        return Err(at("both `regex` and `shape` are given".to_owned(), "choose one of them"));
     }
     let unreadable = |error: ShapeFault| at(format!("a shape cannot be read: {error}"), "correct it");
     let shapes = own.shapes.iter().map(|text| Shape::parse(text)).collect::<Result<Vec<_>, _>>().map_err(unreadable)?;
-    let (regex, keywords) = if own.names.is_empty() {
+    let (regex, keywords) = if let Some(value) = &own.value {
+        (shape::named_value_pattern(&own.names, value).map_err(unreadable)?, shape::named_keywords(&own.names))
+    } else if own.names.is_empty() {
         (shape::token_pattern(&shapes), shape::token_keywords(&shapes))
     } else {
         (shape::named_pattern(&own.names, &shapes).map_err(unreadable)?, shape::named_keywords(&own.names))

@@ -37,6 +37,12 @@ const WORDS: &[&str] = &[
     "my-secret",
 ];
 
+/// Words so long that they are in no random text of the length of a token.
+const LONG_WORD: usize = 7;
+const LONGEST_TOKEN: usize = 256;
+/// A run of the alphabet, of digits or of one character that no random text holds.
+const LONG_RUN: usize = 8;
+
 /// Brackets that mark a variable of a template or a shell.
 const VARIABLES: &[(&str, &str)] = &[
     ("${", "}"),
@@ -57,7 +63,11 @@ pub fn is_placeholder(secret: &[u8]) -> bool {
     if text.is_empty() {
         return true;
     }
-    is_variable(&text) || is_monotonous(text.as_bytes()) || is_run(text.as_bytes()) || holds_word(&text)
+    is_variable(&text)
+        || is_monotonous(text.as_bytes())
+        || is_run(text.as_bytes())
+        || holds_word(&text)
+        || text.len() <= LONGEST_TOKEN && holds_run(text.as_bytes())
 }
 
 fn is_variable(text: &str) -> bool {
@@ -91,13 +101,31 @@ fn is_run(text: &[u8]) -> bool {
     steps.count() * 4 >= (text.len() - 1) * 3
 }
 
+/// Whether a part goes up one by one, or is one character over and over. Zeros and `a` are left out: they
+/// are what zero bytes are in hexadecimal and base64.
+fn holds_run(text: &[u8]) -> bool {
+    let (mut rising, mut same) = (1, 1);
+    for pair in text.windows(2) {
+        let &[one, other] = pair else { continue };
+        let rises = other == one.wrapping_add(1) && other.is_ascii_alphanumeric() || one == b'9' && other == b'0';
+        rising = if rises { rising + 1 } else { 1 };
+        same = if one == other && !matches!(one, b'0' | b'a') { same + 1 } else { 1 };
+        if rising >= LONG_RUN || same >= LONG_RUN {
+            return true;
+        }
+    }
+    false
+}
+
 fn holds_word(text: &str) -> bool {
     WORDS.iter().any(|word| {
         text.match_indices(word).any(|(at, _)| {
             let before = text[..at].chars().next_back();
             let behind = text[at + word.len()..].chars().next();
             let free = |side: Option<char>| side.is_none_or(|character| !character.is_ascii_alphanumeric());
-            free(before) && free(behind) || word.len() * 2 >= text.len()
+            free(before) && free(behind)
+                || word.len() * 2 >= text.len()
+                || word.len() >= LONG_WORD && text.len() <= LONGEST_TOKEN
         })
     })
 }

@@ -19,13 +19,15 @@
 //! | `remedy` | text | what to do on a leak: where to revoke it |
 //! | `shape` | text or list | what the credential looks like, instead of a `regex`: see [`super::shape`], which makes `regex` and, where the rule has none, `keywords` from it |
 //! | `names` | list | with `shape`: found only where one of these names is given such a value |
+//! | `value` | regex | with `names`, instead of a `shape`: the characters of a value of any kind |
+//! | `general` | boolean | a finding yields to one of a rule that is not general, or stands earlier, on the same line when one secret holds the other |
 //! | `checksum` | name of a validator in [`super::verify`] | what the secret must satisfy; one that does has confidence `"high"` |
 //! | `on_invalid` | `"note"`, `"drop"` | a secret that fails its checksum is lowered to a note (when not said), or is no finding |
 //! | `on_valid` | `"raise"`, `"keep"` | whether a satisfied checksum raises the confidence (when not said) or leaves it |
 //! | `distinct` | number | least number of distinct characters in the secret |
 //! | `requires` | list of `"digit"`, `"lower"`, `"upper"`, `"letter"`, `"symbol"` | kinds of characters of which the secret must hold at least one each |
 //! | `stopwords` | list | words (letters and digits, ignoring case) which make the secret harmless when they stand in it *as a whole word* |
-//! | `placeholders` | `"keep"`, `"note"`, `"drop"` | what becomes of a secret that is an evident dummy (see [`super::placeholder`]); `"keep"` when not said |
+//! | `placeholders` | `"keep"`, `"note"`, `"drop"` | what becomes of a secret that is an evident dummy (see [`super::placeholder`]); `"keep"` when neither the rule nor the same key at the top of the file says it |
 //! | `files` | list of globs | the rule is for these files only. An item without a path is taken for one of them |
 //! | `not_files` | list of globs | the rule is not for these files |
 //! | `[rules.context]` | table | what must stand near the match, see below |
@@ -103,6 +105,7 @@ pub struct Rule {
     pub(super) skip_report: bool,
     pub(super) required: Vec<Required>,
     pub(super) allowlists: Vec<Arc<Allowlist>>,
+    pub(super) general: bool,
     pub(super) demands: Demands,
 }
 
@@ -210,7 +213,22 @@ pub enum CharacterKind {
 }
 
 /// tyran's own rules, part of the program.
-pub(super) const BUILTIN: &str = include_str!("../../../rules/default.toml");
+pub(super) const BUILTIN: &str = concat!(
+    include_str!("../../../rules/default.toml"),
+    include_str!("../../../rules/cloud.toml"),
+    include_str!("../../../rules/azure.toml"),
+    include_str!("../../../rules/code.toml"),
+    include_str!("../../../rules/ai.toml"),
+    include_str!("../../../rules/chat.toml"),
+    include_str!("../../../rules/pay.toml"),
+    include_str!("../../../rules/ops.toml"),
+    include_str!("../../../rules/saas.toml"),
+    include_str!("../../../rules/more.toml"),
+    include_str!("../../../rules/keys.toml"),
+    include_str!("../../../rules/urls.toml"),
+    include_str!("../../../rules/files.toml"),
+    include_str!("../../../rules/generic.toml"),
+);
 
 impl RuleSet {
     /// tyran's own rules.

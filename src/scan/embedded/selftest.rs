@@ -44,6 +44,7 @@ impl SelfTest {
             skip_report: false,
             required: Vec::new(),
             allowlists: Vec::new(),
+            general: false,
             demands: Demands::default(),
         };
         Some(Self { rule, mark })

@@ -9,7 +9,8 @@
 //! It stands alone, bounded on both sides, or, in a rule with `names`, where one of them is given a value
 //! (`NAME=value`, `"name": "value"`, a table, an attribute, prose, a YAML pair on two lines). Names are
 //! words: `datadog api key` is written in any case and with any of `_ - .`, a blank or nothing between
-//! the words; `datadog *` is the word, then anything short that holds a word for a credential.
+//! the words; `datadog *` is the word, then anything short that holds a word for a credential;
+//! `* access|auth token` takes what stands before it into the match, and any of the words will do.
 
 use std::fmt::Write as _;
 
@@ -104,7 +105,7 @@ impl Shape {
         } else if last.ends_with('-') {
             r"[^0-9A-Za-z_\-]"
         } else {
-            "[^0-9A-Za-z_]"
+            r"\b"
         }
     }
 
@@ -217,34 +218,62 @@ pub fn token_pattern(shapes: &[Shape]) -> String {
     pattern
 }
 
-/// Between a name and its value: quotes (escaped or as entities), assignment signs, brackets.
-const JUNK: &str =
-    r##"(?:[ \t"'`=:,>|()\[\]{}<\\#*~?+/%$@.!-]|&[a-z]{2,4};|&#x?[0-9a-fA-F]{2,3};|\\u00[0-9a-fA-F]{2}|[“”‘’])"##;
+/// What stands between a name and its value: quotes, assignment signs, brackets, line breaks. Together
+/// with [`LINKS`] this covers assignments of all languages, tables, attributes, prose, and YAML's pairs
+/// of a name and a value on two lines. One class, since a pattern of hundreds of rules must be small.
+const JUNK: &str = r##"[ \t\r\n"'`=:,>|()\[\]{}<\\#*~?+/%$@.!-]"##;
 
-/// Words that stand between a name and its value, in prose, in code and in markup.
-const LINKS: &str = "(?i:is|was|are|to|as|value|default|string|bearer|basic|token|apikey|key|content|data)";
+/// Words between a name and its value, in prose, in code and in markup; entities and escapes.
+const LINKS: &str = "(?i:is|was|to|as|value|default|string|bearer|basic|token|apikey|key|content|data|&[a-z]{2,4};|&#[0-9]{2};|u00[0-9a-f]{2})";
+
+/// What stands between a name and a value of any kind: nothing that the value could begin with, or that
+/// marks a variable.
+const NARROW_JUNK: &str = r##"[ \t"'`=:,>|(\[\])\\*?]"##;
 
 /// Words of a name which say that its value is a credential.
 const CREDENTIAL: &str = "(?i:key|token|secret|passw|pwd|auth|cred|license|bearer|signature|pat\\b|psk)";
+
+/// A type between a name and its value: `token: &'static str = "…"`, `key: string = "…"`.
+const TYPED: &str = r"(?:[ \t]?:[ \t]?&?(?:'[a-z]{1,8} )?[A-Za-z][0-9A-Za-z_:<>?]{1,16}[ \t]?=)?";
 
 /// The pattern of values that are known by the name they are given to. The first group is the value.
 ///
 /// # Errors
 /// When a name is empty.
 pub fn named_pattern(names: &[String], shapes: &[Shape]) -> Result<String, ShapeFault> {
-    let mut pattern = String::from("(?:");
+    let mut pattern = String::new();
+    push_names(&mut pattern, names)?;
+    let _ = write!(pattern, "{JUNK}{{1,32}}(?:{LINKS}{JUNK}{{1,16}}){{0,2}}");
+    push_shapes(&mut pattern, shapes);
+    Ok(pattern)
+}
+
+/// The same for values of any kind, of which only a pattern of the characters is known.
+///
+/// # Errors
+/// When a name is empty.
+pub fn named_value_pattern(names: &[String], value: &str) -> Result<String, ShapeFault> {
+    let mut pattern = String::new();
+    push_names(&mut pattern, names)?;
+    let _ = write!(
+        pattern,
+        r#"(?:{NARROW_JUNK}{{1,10}}|{NARROW_JUNK}{{0,4}}\r?\n[ \t]{{0,24}}["'<-]{{0,2}}(?i:value|default|string|content)|{NARROW_JUNK}{{0,4}}{LINKS})(?:{LINKS})?{NARROW_JUNK}{{0,8}}"#
+    );
+    let _ = write!(pattern, r#"({value})(?:["'`\s<>,;&\\|)\]}}]|$)"#);
+    Ok(pattern)
+}
+
+/// The names, what an identifier goes on with, and a type.
+fn push_names(pattern: &mut String, names: &[String]) -> Result<(), ShapeFault> {
+    pattern.push_str("(?:");
     for (place, name) in names.iter().enumerate() {
         if place > 0 {
             pattern.push('|');
         }
-        push_name(&mut pattern, name)?;
+        push_name(pattern, name)?;
     }
-    let _ = write!(
-        pattern,
-        r#")[0-9A-Za-z_.\-]{{0,24}}?(?:{JUNK}{{1,12}}(?:{LINKS}{JUNK}{{1,8}})?|{JUNK}{{0,6}}\r?\n[ \t]{{0,24}}["'<{{-]{{0,2}}(?i:value|default|string|content|data){JUNK}{{1,12}})"#
-    );
-    push_shapes(&mut pattern, shapes);
-    Ok(pattern)
+    let _ = write!(pattern, r")[0-9A-Za-z_.\-]{{0,24}}?{TYPED}");
+    Ok(())
 }
 
 fn push_shapes(pattern: &mut String, shapes: &[Shape]) {
@@ -276,25 +305,55 @@ fn push_name(pattern: &mut String, name: &str) -> Result<(), ShapeFault> {
         Some(words) => (words.trim(), true),
         None => (name.trim(), false),
     };
+    let (words, inner) = match words.strip_prefix("* ") {
+        Some(words) => (words, true),
+        None => (words, false),
+    };
     let first = words.split(' ').next().unwrap_or_default();
     if first.is_empty() {
         return Err(ShapeFault::Empty);
     }
-    if first.len() < MIN_KEYWORD {
-        pattern.push_str(r"(?:\b|_)");
+    if inner {
+        // Taken into the match, since what stands before can take the name's meaning away.
+        pattern.push_str(r"[0-9A-Za-z_.$\-]{0,40}?");
+        push_any_case(pattern, first);
+    } else {
+        push_first_word(pattern, first);
     }
-    pattern.push_str("(?i:");
-    for (place, word) in words.split(' ').enumerate() {
-        if place > 0 {
-            pattern.push_str(r"[ _.\-]?");
-        }
-        push_escaped(pattern, word);
+    for word in words.split(' ').skip(1) {
+        pattern.push_str(r"[ _.\-]?");
+        push_any_case(pattern, word);
     }
-    pattern.push(')');
     if open {
         let _ = write!(pattern, r#"[0-9A-Za-z_.\-:"'={{>(\[ \t\r\n]{{0,32}}?{CREDENTIAL}"#);
     }
     Ok(())
+}
+
+/// A word in any letter case, or one of several: `access|auth`.
+fn push_any_case(pattern: &mut String, word: &str) {
+    pattern.push_str("(?i:");
+    for (place, one) in word.split('|').enumerate() {
+        if place > 0 {
+            pattern.push('|');
+        }
+        push_escaped(pattern, one);
+    }
+    pattern.push(')');
+}
+
+/// The first word of a name: at the beginning of a word, or as one in an identifier like `myDatadogKey`.
+fn push_first_word(pattern: &mut String, word: &str) {
+    pattern.push_str(r"(?:(?:\b|_)(?i:");
+    push_escaped(pattern, word);
+    pattern.push(')');
+    let mut letters = word.chars();
+    if let Some(first) = letters.next().filter(char::is_ascii_alphabetic) {
+        pattern.push_str("|[0-9a-z]");
+        pattern.push(first.to_ascii_uppercase());
+        push_escaped(pattern, &letters.as_str().to_ascii_lowercase());
+    }
+    pattern.push(')');
 }
 
 /// Keywords for [`token_pattern`]: the longest literal of each shape.
@@ -318,26 +377,40 @@ pub fn token_keywords(shapes: &[Shape]) -> Result<Vec<String>, ShapeFault> {
 pub fn named_keywords(names: &[String]) -> Result<Vec<String>, ShapeFault> {
     let mut keywords = Vec::new();
     for name in names {
-        let mut words = name.trim_end_matches('*').trim().split(' ');
+        let mut words = bare(name).split(' ');
         let first = words.next().unwrap_or_default().to_ascii_lowercase();
         if first.len() >= MIN_KEYWORD {
             keywords.push(first);
             continue;
         }
-        let second = words.next().ok_or_else(|| ShapeFault::Keyword(name.clone()))?.to_ascii_lowercase();
-        keywords.extend(["", " ", "_", ".", "-"].map(|gap| format!("{first}{gap}{second}")));
+        match words.next() {
+            Some(second) => {
+                let second = second.to_ascii_lowercase();
+                keywords.extend(["", " ", "_", ".", "-"].map(|gap| format!("{first}{gap}{second}")));
+            }
+            None if first.len() >= 2 && name.ends_with('*') => {
+                let next = ["_", "-", ".", " ", "\"", "api", "key", "token", "secret", "auth", "access", "pass"];
+                keywords.extend(next.map(|next| format!("{first}{next}")));
+            }
+            None => return Err(ShapeFault::Keyword(name.clone())),
+        }
     }
     keywords.sort();
     keywords.dedup();
     Ok(keywords)
 }
 
+/// The words of a name without what marks it as open.
+fn bare(name: &str) -> &str {
+    name.trim_matches('*').trim()
+}
+
 /// One text in which the name is given the value, for examples; `place` chooses the form.
 pub fn named_example(name: &str, value: &str, place: usize) -> String {
-    let words: Vec<&str> = name.trim_end_matches('*').trim().split(' ').collect();
+    let words: Vec<&str> = bare(name).split(' ').collect();
     let mut snake = words.join("_");
     if name.ends_with('*') {
-        snake.push_str("_key");
+        snake.push_str("_api_key");
     }
     let upper = snake.to_ascii_uppercase();
     match place % 6 {

@@ -4,8 +4,18 @@
 //! [`Validity::Unknown`] where the format does not tell. A validator is named in a rule's `checksum`
 //! and stands in [`VALIDATORS`]; a new one is a file here and a line there.
 
+mod assignment;
+mod container;
 mod crc;
 mod luhn;
+mod marvin;
+pub mod strength;
+mod structure;
+mod text;
+mod wallet;
+pub mod words;
+
+pub use marvin::marvin32;
 
 /// What a validator established.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,7 +52,46 @@ pub trait Validator: Sync + std::fmt::Debug {
 }
 
 /// Every validator there is.
-pub static VALIDATORS: &[&dyn Validator] = &[&crc::GithubCrc32, &luhn::Luhn];
+pub static VALIDATORS: &[&dyn Validator] = &[
+    &assignment::DockerAuth,
+    &assignment::EncodedPassword,
+    &assignment::KubernetesSecret,
+    &assignment::Npmrc,
+    &assignment::Password,
+    &assignment::PasswordAssignment,
+    &assignment::Pgpass,
+    &assignment::RandomToken,
+    &assignment::TokenAssignment,
+    &assignment::UserPassword,
+    &container::Pem,
+    &crc::Atlassian,
+    &crc::GithubCrc32,
+    &crc::GithubLenient,
+    &crc::GitlabRoutable,
+    &crc::GrafanaServiceAccount,
+    &crc::Zuplo,
+    &luhn::Luhn,
+    &marvin::AzureCask,
+    &marvin::AzureDevops,
+    &marvin::AzureKey,
+    &marvin::EntraSecret,
+    &structure::BEDROCK,
+    &structure::BITBUCKET_SERVER,
+    &structure::CLOUDFLARE_TUNNEL,
+    &structure::Discord,
+    &structure::GRAFANA_CLOUD,
+    &structure::GRAFANA_LEGACY,
+    &structure::INTERCOM,
+    &structure::JFROG,
+    &structure::Jwt,
+    &structure::MAPBOX,
+    &structure::Macaroon,
+    &structure::ONEPASSWORD,
+    &structure::SENTRY,
+    &wallet::Base58Check,
+    &wallet::Bech32,
+    &wallet::Nkey,
+];
 
 /// The validator of this name.
 pub fn named(name: &str) -> Option<&'static dyn Validator> {

@@ -1,0 +1,382 @@
+//! Whether a value could be a secret that somebody uses: for passwords, and for tokens of no known form.
+
+use super::text;
+use super::words;
+
+/// What a value looks like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Strength {
+    /// A placeholder, a variable, a path, code.
+    None,
+    /// A word, a number, something short: nobody's secret, or a dummy of a test.
+    Weak,
+    /// Something that people choose: words with digits, letters with symbols.
+    Chosen,
+    /// Made by a generator.
+    Random,
+}
+
+/// The shortest value that people are forced to choose nearly everywhere.
+const CHOSEN_LENGTH: usize = 8;
+/// Shorter random values are not told from abbreviations.
+const RANDOM_LENGTH: usize = 12;
+
+/// Judges a password.
+pub fn password(value: &[u8]) -> Strength {
+    if is_lookup(value) {
+        return Strength::None;
+    }
+    if is_made_up(value) {
+        return Strength::Weak;
+    }
+    if is_random(value) {
+        return Strength::Random;
+    }
+    let kinds = Kinds::of(value);
+    if value.len() < CHOSEN_LENGTH || kinds.letters() == 0 {
+        return Strength::Weak;
+    }
+    let mixed = kinds.digit > 0 || kinds.symbol > 0 && kinds.lower > 0 && kinds.upper > 0;
+    if mixed && !is_technical(value, &kinds) { Strength::Chosen } else { Strength::Weak }
+}
+
+/// Judges a token: only what a generator made will do.
+pub fn token(value: &[u8]) -> Strength {
+    if is_lookup(value) || is_public(value) || is_uuid(value) {
+        return Strength::None;
+    }
+    if is_made_up(value) || is_dummy_encoded(value) || !is_random(value) {
+        return Strength::Weak;
+    }
+    Strength::Random
+}
+
+/// How many characters of each kind.
+struct Kinds {
+    lower: usize,
+    upper: usize,
+    digit: usize,
+    /// Neither letters nor digits, but not what joins words either.
+    symbol: usize,
+    joint: usize,
+    /// How often the kind changes from one character to the next.
+    changes: usize,
+    hex: bool,
+}
+
+impl Kinds {
+    fn of(value: &[u8]) -> Self {
+        let mut kinds = Self { lower: 0, upper: 0, digit: 0, symbol: 0, joint: 0, changes: 0, hex: true };
+        let mut previous = 0;
+        for (place, byte) in value.iter().enumerate() {
+            let (slot, kind) = match byte {
+                b'a'..=b'z' => (&mut kinds.lower, 1),
+                b'A'..=b'Z' => (&mut kinds.upper, 2),
+                b'0'..=b'9' => (&mut kinds.digit, 3),
+                b'-' | b'_' | b'.' | b' ' | b'/' | b':' | b'=' | b',' => (&mut kinds.joint, 4),
+                _ => (&mut kinds.symbol, 5),
+            };
+            *slot += 1;
+            kinds.hex &= byte.is_ascii_hexdigit();
+            kinds.changes += usize::from(place > 0 && kind != previous);
+            previous = kind;
+        }
+        kinds
+    }
+
+    fn letters(&self) -> usize {
+        self.lower + self.upper
+    }
+}
+
+/// Whether a generator made it: many kinds of characters in no order, letters that are no words.
+pub fn is_random(value: &[u8]) -> bool {
+    if value.len() < RANDOM_LENGTH {
+        return false;
+    }
+    let kinds = Kinds::of(value);
+    let length = value.len();
+    if kinds.letters() == 0 || distinct(value) * 3 < length.min(24) {
+        return false;
+    }
+    if kinds.hex && (kinds.lower == 0 || kinds.upper == 0) {
+        // Words of the letters a to f hold no digits; dates and numbers no letters.
+        return length >= 16 && kinds.digit * 8 >= length && kinds.letters() * 8 >= length;
+    }
+    let share = words::word_share(value);
+    if kinds.digit == 0 {
+        // Letters only: either the case jumps about, or the letters are no words.
+        let cost = words::pair_cost(value).unwrap_or(0.0);
+        return length >= 16
+            && share < 0.3
+            && cost > 4.6
+            && (kinds.changes * 4 >= length || kinds.upper == 0 || kinds.lower == 0);
+    }
+    share < 0.4 && kinds.changes * 5 >= length
+}
+
+fn distinct(value: &[u8]) -> usize {
+    let mut seen = [false; 256];
+    value.iter().filter(|&&byte| !std::mem::replace(&mut seen[usize::from(byte)], true)).count()
+}
+
+/// Whether digits stand only in technical words: `PBKDF2WithHmacSHA256`, `oauth2-proxy`, `utf8`.
+fn is_technical(value: &[u8], kinds: &Kinds) -> bool {
+    kinds.symbol == 0
+        && kinds.digit <= 6
+        && words::words(value).iter().filter(|word| words::is_technical_word(word)).count() >= 2
+}
+
+/// Whether the value is fetched from elsewhere, or is no value at all: variables of shells and
+/// templates, calls, references to a vault, values that are encrypted, URLs and paths.
+pub fn is_lookup(value: &[u8]) -> bool {
+    const BEGINNINGS: &[&str] = &[
+        "$(",
+        "${",
+        "$[",
+        "{{",
+        "<%",
+        "%(",
+        "#{",
+        "<",
+        "$$",
+        "@@",
+        "vault:",
+        "vault/",
+        "op://",
+        "arn:",
+        "ref+",
+        "enc[",
+        "enc(",
+        "enc:",
+        "{cipher}",
+        "!vault",
+        "$ansible_vault",
+        "secretref:",
+        "keyvault",
+        "@microsoft.keyvault",
+        "projects/",
+        "ssm:",
+        "secretsmanager",
+        "azurekeyvault",
+        "aws:",
+        "gcp:",
+        "awskms",
+        "file:",
+        "http://",
+        "https://",
+        "env.",
+        "env(",
+        "env:",
+        "process.",
+        "os.",
+        "self.",
+        "this.",
+        "config.",
+        "settings.",
+        "secrets.",
+        "vars.",
+        "var.",
+        "local.",
+        "data.",
+        "module.",
+        "params.",
+        "args.",
+        "options.",
+        "opts.",
+        "props.",
+        "req.",
+        "request.",
+        "ctx.",
+        "values.",
+        ".values",
+        "getenv",
+        "lookup(",
+        "b64:",
+        "agb",
+        "akid:",
+        "./",
+        "../",
+        "~/",
+        "/etc/",
+        "/run/",
+        "/var/",
+        "/home/",
+        "/opt/",
+        "/usr/",
+        "c:\\",
+        "data:",
+        "bearer ",
+        "basic ",
+        "function",
+        "null",
+        "none",
+        "nil",
+        "true",
+        "false",
+        "undefined",
+        "async ",
+        "await ",
+        "new ",
+    ];
+    let Ok(text) = std::str::from_utf8(value) else { return false };
+    let lower = text.to_ascii_lowercase();
+    let begins = |beginning: &&str| {
+        // A word at the beginning of a random value is chance.
+        lower.starts_with(*beginning)
+            && (!beginning.ends_with(|last: char| last.is_ascii_alphanumeric()) || !is_random(value))
+    };
+    if BEGINNINGS.iter().any(begins) {
+        return true;
+    }
+    const INSIDE: &[&str] =
+        &["${", "{{", "}}", "<%", "%>", "$(", "#{", "()", "->", "=>", "::", "]]", "&&", "||", "%{", "%s"];
+    if INSIDE.iter().any(|inside| lower.contains(inside)) {
+        return true;
+    }
+    is_variable(text)
+}
+
+/// `$NAME`, `%NAME%`, `@NAME@`, `__NAME__`, `NAME_OF_ANOTHER_VARIABLE`.
+fn is_variable(text: &str) -> bool {
+    let word = |inside: &str| {
+        !inside.is_empty()
+            && inside.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-' | b':'))
+    };
+    let named = |inside: &str| word(inside) && !is_random(inside.as_bytes());
+    if let Some(inside) = text.strip_prefix('$') {
+        return named(inside);
+    }
+    for mark in ['%', '@'] {
+        if let Some(inside) = text.strip_prefix(mark).and_then(|rest| rest.strip_suffix(mark)) {
+            return word(inside);
+        }
+    }
+    if let Some(inside) = text.strip_prefix("__").and_then(|rest| rest.strip_suffix("__")) {
+        return word(inside);
+    }
+    // The name of an environment variable.
+    text.contains('_')
+        && text.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_' || byte.is_ascii_digit())
+        && words::word_share(text.as_bytes()) > 0.5
+}
+
+/// Whether it is made of words that mark dummies, a run of the keyboard, or one character over and over.
+pub fn is_made_up(value: &[u8]) -> bool {
+    let plain: Vec<u8> = value.iter().map(|&byte| unleet(byte)).collect();
+    for spelled in [value, &plain] {
+        let all = words::words(spelled);
+        let letters: usize = all.iter().map(Vec::len).sum();
+        let dummy: usize = all.iter().map(|word| dummy_letters(word)).sum();
+        // What is left beside dummy words: a letter, or a number at the end.
+        let others = spelled.iter().filter(|byte| !byte.is_ascii_alphabetic()).count();
+        if dummy * 5 >= spelled.len() * 2 && letters - dummy <= 2 && others <= 4 + all.len() {
+            return true;
+        }
+        // A word in the middle of letters that are words too: `mysecretvalue`, `YOUR_OPENAI_KEY`.
+        if dummy * 2 > spelled.len() {
+            return true;
+        }
+    }
+    let known: &[&[u8]] =
+        &[b"hunter2", b"letmein", b"iloveyou", b"trustno1", b"dragon", b"monkey", b"correcthorsebatterystaple"];
+    known.contains(&value) || distinct(value) <= 3 || has_run(value)
+}
+
+/// How many letters of a word stand in dummy words: all, when it is one or is put together of some.
+fn dummy_letters(word: &[u8]) -> usize {
+    if words::is_dummy_word(word) {
+        return word.len();
+    }
+    // Put together: the longest beginning that is a dummy word, then the rest.
+    for at in (3..word.len()).rev() {
+        if let Some((head, tail)) = word.split_at_checked(at)
+            && words::is_dummy_word(head)
+        {
+            let rest = dummy_letters(tail);
+            if rest == tail.len() || at >= 4 {
+                return at + rest;
+            }
+        }
+    }
+    // Or an ending: `apasswd`, `databasepassword`.
+    for at in 1..word.len().saturating_sub(3) {
+        if word.get(at..).is_some_and(words::is_dummy_word) {
+            return word.len() - at;
+        }
+    }
+    0
+}
+
+/// Digits and signs that are written for letters.
+fn unleet(byte: u8) -> u8 {
+    match byte {
+        b'0' => b'o',
+        b'1' | b'!' => b'i',
+        b'3' => b'e',
+        b'4' | b'@' => b'a',
+        b'5' | b'$' => b's',
+        b'7' => b't',
+        other => other,
+    }
+}
+
+/// Whether most of it goes up or down one by one, or along the keyboard.
+fn has_run(value: &[u8]) -> bool {
+    const KEYBOARD: &[&str] =
+        &["qwertyuiop", "asdfghjkl", "zxcvbnm", "1qaz2wsx", "0123456789", "9876543210", "0987654321"];
+    let lower = value.to_ascii_lowercase();
+    let steps = lower.windows(2).filter(|pair| match pair {
+        [one, other] => one.abs_diff(*other) == 1 && one.is_ascii_alphanumeric() && other.is_ascii_alphanumeric(),
+        _ => false,
+    });
+    if steps.count() * 2 > lower.len() {
+        return true;
+    }
+    let text = String::from_utf8_lossy(&lower);
+    let along = KEYBOARD.iter().flat_map(|row| (0..row.len() - 5).map(move |at| &row[at..at + 6]));
+    along.filter(|run| text.contains(run)).count() * 8 > value.len().saturating_sub(4)
+}
+
+/// Whether it is public by its form: certificates and public keys, content hashes with their names.
+fn is_public(value: &[u8]) -> bool {
+    const BEGINNINGS: &[&str] = &[
+        "AAAAB3NzaC1",
+        "AAAAC3NzaC1",
+        "AAAAE2VjZHNh",
+        "sha1-",
+        "sha256",
+        "sha384",
+        "sha512",
+        "md5",
+        "h1:",
+        "pk_",
+        "pk.",
+        "LS0tLS1CRUdJTiBD",
+        "LS0tLS1CRUdJTiBQVUJM",
+        "iVBOR",
+        "R0lGOD",
+        "/9j/",
+        "data:",
+        "UklGR",
+        "AGFzb",
+    ];
+    BEGINNINGS.iter().any(|beginning| value.starts_with(beginning.as_bytes()))
+        || value.starts_with(b"MII") && value.len() > 100
+}
+
+/// Whether it is a UUID: an identifier wherever nothing else says so.
+pub fn is_uuid(value: &[u8]) -> bool {
+    let parts: Vec<&[u8]> = value.split(|&byte| byte == b'-').collect();
+    let lengths: Vec<usize> = parts.iter().map(|part| part.len()).collect();
+    lengths == [8, 4, 4, 4, 12] && parts.iter().all(|part| part.iter().all(u8::is_ascii_hexdigit))
+}
+
+/// Whether it is base64 of a dummy, or of text that is no secret.
+pub fn is_dummy_encoded(value: &[u8]) -> bool {
+    let Some(plain) = text::base64(value) else { return false };
+    if plain.len() < 4 || !plain.iter().all(|byte| matches!(byte, b'\t' | b'\n' | b'\r' | b' '..=b'~')) {
+        return false;
+    }
+    plain.split(|byte| matches!(byte, b':' | b'\n')).all(|part| password(part) <= Strength::Weak)
+}

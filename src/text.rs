@@ -73,7 +73,10 @@ impl From<String> for SafeText {
 }
 
 fn push_visible(safe: &mut String, character: char) {
-    if is_forbidden(character) {
+    // Most text is plain, and looking a character up takes longer than all else here.
+    if matches!(character, ' '..='~') {
+        safe.push(character);
+    } else if is_forbidden(character) {
         safe.push_str(&format!("<U+{:04X}>", character as u32));
     } else {
         safe.push(character);

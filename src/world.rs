@@ -7,6 +7,7 @@
 
 pub mod child;
 pub mod git;
+pub mod plant;
 pub mod scratch;
 
 use std::collections::BTreeMap;

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 
-use crate::net::hook::{self, Ending};
+use crate::net::hook::{self, Caller, Ending};
 use crate::verdict::Refusal;
 
 use super::ScanOptions;
@@ -18,6 +18,9 @@ pub struct Arguments {
     /// git itself runs the repository's own hook (`hook.<name>.command` settings)
     #[arg(long)]
     from_settings: bool,
+    /// pre-commit or prek runs this: the push is in PRE_COMMIT_* variables, and chaining is theirs
+    #[arg(long, conflicts_with = "from_settings")]
+    from_pre_commit: bool,
     /// The hook's name, as in githooks(5)
     name: String,
     /// What git gives the hook
@@ -28,7 +31,12 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Refusal> {
     let world = arguments.scan.world(None)?;
     let setup = arguments.scan.setup(&world, false);
-    match hook::run(&world, &arguments.name, &arguments.args, arguments.from_settings, &setup)? {
+    let caller = match (arguments.from_settings, arguments.from_pre_commit) {
+        (true, _) => Caller::Settings,
+        (false, true) => Caller::PreCommit,
+        (false, false) => Caller::Directory,
+    };
+    match hook::run(&world, &arguments.name, &arguments.args, caller, &setup)? {
         Ending::Chained(code) => Ok(ExitCode::from(code)),
         Ending::Refused(judged) => arguments.scan.report_to_stderr(&world, &judged),
     }

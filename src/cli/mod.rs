@@ -6,9 +6,11 @@
 
 mod git_hook;
 mod install;
+mod log;
 mod options;
 mod own_words;
 mod payload;
+mod plan;
 mod scan_command;
 mod scan_commit;
 mod scan_files;
@@ -47,6 +49,9 @@ enum Subcommands {
     ScanFiles(scan_files::Arguments),
     /// List what would leave; scan nothing
     Payload(payload::Arguments),
+    /// Show what is understood of a command line
+    #[command(alias = "explain")]
+    Plan(plan::Arguments),
     /// What git's hooks start
     GitHook(git_hook::Arguments),
     /// Put gate and net in place; keep what is there
@@ -55,6 +60,8 @@ enum Subcommands {
     Uninstall(install::Arguments),
     /// Put the pinned gitleaks in place, or check that it is
     EnsureGitleaks(ensure_gitleaks::Arguments),
+    /// Show what was asked and answered
+    Log(log::Arguments),
     /// Print a completion script for a shell
     Completions(shell_help::Completions),
     /// Print the manual page
@@ -63,6 +70,7 @@ enum Subcommands {
 
 /// Runs the program with the process's arguments, the program's name first.
 pub fn run(args: Vec<OsString>) -> ExitCode {
+    crate::world::plant::at("run");
     if crate::host::runtime::is_gate(&args) {
         return ExitCode::from(crate::host::runtime::run(args.get(2..).unwrap_or_default()));
     }
@@ -82,10 +90,12 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         Subcommands::ScanCommand(arguments) => scan_command::run(&arguments),
         Subcommands::ScanFiles(arguments) => scan_files::run(&arguments),
         Subcommands::Payload(arguments) => payload::run(&arguments),
+        Subcommands::Plan(arguments) => plan::run(&arguments),
         Subcommands::GitHook(arguments) => git_hook::run(&arguments),
         Subcommands::Install(arguments) => install::install(&arguments),
         Subcommands::Uninstall(arguments) => install::uninstall(&arguments),
         Subcommands::EnsureGitleaks(arguments) => ensure_gitleaks::run(&arguments),
+        Subcommands::Log(arguments) => log::run(&arguments),
         Subcommands::Completions(arguments) => shell_help::completions(&arguments, &mut Arguments::command()),
         Subcommands::Man(arguments) => shell_help::man(&arguments, Arguments::command()),
     };
@@ -109,5 +119,9 @@ fn refuse(refusal: &Refusal) -> ExitCode {
 
 /// The end of a run that panicked.
 pub fn refuse_after_panic() -> ExitCode {
+    let args: Vec<OsString> = std::env::args_os().collect();
+    if crate::host::runtime::is_gate(&args) {
+        return ExitCode::from(crate::host::runtime::refuse_after_panic(args.get(2..).unwrap_or_default()));
+    }
     refuse(&Refusal::internal("a defect of tyran's own ended the run"))
 }

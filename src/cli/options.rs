@@ -1,7 +1,7 @@
 //! Options that several subcommands share, and what follows from them.
 
 use std::io::{IsTerminal, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -12,6 +12,7 @@ use crate::judge::{Judged, Setup};
 use crate::payload::ObjectId;
 use crate::payload::assemble::Assembly;
 use crate::report::{self, Colour, Format, Judgement, Reported, Suppressed, Terminal};
+use crate::text::SafeText;
 use crate::verdict::{Class, Refusal};
 use crate::world::{Caution, World};
 
@@ -34,6 +35,9 @@ pub struct ScanOptions {
     /// How the result is written to standard output
     #[arg(long, value_enum, default_value_t = Format::Human)]
     pub format: Format,
+    /// Write the result to a file as well, in another format (may be repeated)
+    #[arg(long, value_name = "FORMAT=FILE", value_parser = format_and_file)]
+    pub report: Vec<(Format, PathBuf)>,
     /// Which engines read the payload
     #[arg(long, value_enum, default_value_t = EngineChoice::Auto)]
     pub engine: EngineChoice,
@@ -55,6 +59,16 @@ pub struct ScanOptions {
     /// No progress and no notes on standard error
     #[arg(short, long)]
     pub quiet: bool,
+}
+
+/// Reads `FORMAT=FILE`.
+fn format_and_file(text: &str) -> Result<(Format, PathBuf), String> {
+    let (format, file) = text.split_once('=').ok_or_else(|| format!("{text:?} is not FORMAT=FILE"))?;
+    let format = <Format as ValueEnum>::from_str(format, false)?;
+    if file.is_empty() {
+        return Err("the file has no name".to_owned());
+    }
+    Ok((format, PathBuf::from(file)))
 }
 
 /// Reads a number of seconds, fractions allowed: positive and finite.
@@ -118,6 +132,9 @@ impl ScanOptions {
     /// # Errors
     /// When standard output cannot be written to: an answer that nobody read is not a pass.
     pub fn report(&self, world: &World, judged: &Judged) -> Result<ExitCode, Refusal> {
+        for (format, file) in &self.report {
+            write_file(world, judged, *format, &world.cwd.join(file))?;
+        }
         let terminal = Terminal::of_stdout(self.color, &world.env);
         if self.format == Format::Gitleaks
             && let Some(refusal) = judged.refusal()
@@ -136,6 +153,25 @@ impl ScanOptions {
         let terminal = Terminal::of_stderr(self.color, &world.env);
         write(world, judged, self.format, &mut std::io::stderr().lock(), &terminal)
     }
+}
+
+/// Writes what was judged to a file, whole or not at all.
+fn write_file(world: &World, judged: &Judged, format: Format, path: &Path) -> Result<(), Refusal> {
+    let cannot = |error: std::io::Error| {
+        let path = SafeText::quoted(path.as_os_str().as_encoded_bytes(), 300);
+        Refusal::new(
+            Class::File,
+            format!("{path} could not be written: {error}"),
+            "name a file that can be written, then try again",
+        )
+    };
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let mut file = tempfile::NamedTempFile::new_in(folder).map_err(cannot)?;
+    write(world, judged, format, &mut file, &Terminal::plain())?;
+    let permissions = std::os::unix::fs::PermissionsExt::from_mode(0o644);
+    file.as_file().set_permissions(permissions).map_err(cannot)?;
+    file.persist(path).map_err(|error| cannot(error.error))?;
+    Ok(())
 }
 
 /// Writes what was judged.

@@ -8,7 +8,7 @@ use std::ffi::{OsStr, OsString};
 
 /// Our options that take a value, wherever they stand.
 const WITH_VALUE: &[&str] =
-    &["--format", "--engine", "--config", "--rules", "--deadline", "--color", "--base", "--threads"];
+    &["--format", "--engine", "--config", "--rules", "--deadline", "--color", "--base", "--threads", "--report"];
 
 /// Our options without a value.
 const FLAGS: &[&str] = &["--airlock", "--no-network", "--quiet-notes"];

@@ -18,6 +18,9 @@ pub(super) fn output(meaning: &Meaning, scene: &Scene<'_, '_>, call: &Call) -> O
         return None;
     }
     let context = call.context.as_ref()?;
+    if call.verb != "config" && super::git_globals::find(context).is_none() {
+        return None;
+    }
     let asked = std::iter::once(call.verb.as_str()).chain(words);
     let done = scene.shell.world().git(context, asked).run().ok()?;
     Some(done.stdout)

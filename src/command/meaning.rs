@@ -22,7 +22,7 @@ use super::simple::{
     Certainty, Code, Dir, Effect, EnvChange, Exit, Nested, Program, ShellState, SimpleCommand, UnknownValue, Value,
     Verbs, to_os_string,
 };
-use super::{bypass, files, forge, git, made_refs, packages, startup, tamper, vcs};
+use super::{bypass, carried, files, forge, git, made_refs, packages, startup, tamper, vcs};
 use crate::text::SafeText;
 use crate::world::look_up;
 
@@ -563,14 +563,30 @@ impl Meaning {
                 git::command(self, scene, name)
             }
             Class::Forge => forge::command(self, scene, name, args),
-            Class::Package => packages::command(self, scene, name, args),
+            Class::Package => {
+                let mut effect = packages::command(self, scene, name, args);
+                effect.run.extend(self.among_words(scene, name));
+                effect
+            }
             Class::Vcs => vcs::command(self, scene, name, args),
             Class::Tyran => tamper::tyran(scene, args),
             Class::Files => files::command(self, scene, name, args),
-            Class::Inert => Effect { run: self.helpers(scene, name), ..inert() },
-            Class::Writes => Effect { changes_files: true, ..inert() },
+            Class::Inert | Class::Writes => {
+                let mut run = self.helpers(scene, name);
+                run.extend(self.among_words(scene, name));
+                Effect { run, changes_files: programs::class(name) == Class::Writes, ..inert() }
+            }
             Class::Other => self.opaque_program(scene),
         }
+    }
+
+    /// What a program without a meaning of its own may run of what it is given.
+    fn among_words(&mut self, scene: &mut Scene<'_, '_>, name: &BStr) -> Vec<Nested> {
+        if carried::is_release_task(scene, name) {
+            let shown = SafeText::quoted(name, 60);
+            scene.opaque(shown);
+        }
+        carried::commands(scene, name)
     }
 
     /// Programs that the line names in a variable for another program to start.

@@ -6,6 +6,7 @@
 pub mod alias;
 pub mod ast;
 mod bypass;
+mod carried;
 mod files;
 mod forge;
 mod git;
@@ -26,9 +27,14 @@ pub mod plan;
 pub mod plan_json;
 pub mod programs;
 pub mod read;
+mod scripts;
+mod shell;
 pub mod simple;
 mod startup;
 pub mod tamper;
+mod tripwire;
 mod vcs;
+mod words;
+mod wrappers;
 
 pub use read::{Shell, read};

@@ -84,8 +84,9 @@ fn does(name: &BStr, args: &[Value]) -> Does {
         return Does::Nothing;
     }
     match (name, verb(0), verb(1)) {
-        ("npx" | "bunx" | "pnpx", "", _) => Does::Nothing,
-        ("npx" | "bunx" | "pnpx", _, _) => Does::Runs(first_at),
+        ("npx" | "bunx" | "pnpx" | "uvx", "", _) => Does::Nothing,
+        ("npx" | "bunx" | "pnpx" | "uvx", _, _) => Does::Runs(first_at),
+        ("pipx", "run", _) => Does::Runs(words.get(1).map_or(args.len(), |(at, _)| *at)),
         ("npm" | "pnpm" | "bun", "exec" | "x" | "dlx", _) => Does::Runs(words.get(1).map_or(args.len(), |(at, _)| *at)),
         ("yarn", "dlx" | "exec", _) => Does::Runs(words.get(1).map_or(args.len(), |(at, _)| *at)),
         ("npm" | "pnpm" | "yarn" | "bun", "publish" | "stage", _) | ("yarn", "npm", "publish") => Does::Packs,
@@ -144,7 +145,13 @@ fn does(name: &BStr, args: &[Value]) -> Does {
                 Does::Releases
             }
         }
-        ("np" | "semantic-release" | "release-it", _, _) => Does::Releases,
+        ("np" | "semantic-release" | "release-it" | "gh-pages" | "release-please" | "knope" | "psr", _, _) => {
+            Does::Releases
+        }
+        ("mkdocs", "gh-deploy", _) | ("mike", "deploy" | "alias" | "set-default" | "delete", _) => Does::Releases,
+        ("quarto", "publish", _) | ("ghp-import", _, _) => Does::Releases,
+        ("standard-version" | "commit-and-tag-version" | "bump2version" | "bumpversion", _, _) => Does::Commits,
+        ("bump-my-version" | "cz" | "commitizen", "bump" | "commit" | "c", _) => Does::Commits,
         ("lerna", "publish" | "version", _) | ("nx", "release", _) => Does::Releases,
         ("changeset", "publish" | "tag", _) => Does::Releases,
         ("changeset", "version" | "add", _) if has(args, "--commit") => Does::Commits,

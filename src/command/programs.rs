@@ -5,6 +5,9 @@
 //! net answers for (known gap 1). Interpreters and shells are the walk's. Whatever is in no table is
 //! opaque.
 
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
 use bstr::{BStr, ByteSlice};
 
 /// What kind of meaning a program has.
@@ -39,17 +42,8 @@ pub fn knows(name: &BStr) -> bool {
 pub fn class(name: &BStr) -> Class {
     let Ok(name) = name.to_str() else { return Class::Other };
     let name = name.strip_suffix(".exe").unwrap_or(name);
-    for (names, class) in [
-        (FORGES, Class::Forge),
-        (PACKAGES, Class::Package),
-        (VCS, Class::Vcs),
-        (FILES, Class::Files),
-        (INERT, Class::Inert),
-        (WRITES, Class::Writes),
-    ] {
-        if names.split_ascii_whitespace().any(|known| known == name) {
-            return class;
-        }
+    if let Some(class) = TABLE.get(name) {
+        return *class;
     }
     match name {
         "git" => Class::Git,
@@ -76,11 +70,31 @@ pub fn starts(program: &BStr, variable: &str) -> bool {
     }
 }
 
+/// All names of the tables; where one stands in two, the first table counts.
+static TABLE: LazyLock<HashMap<&str, Class>> = LazyLock::new(|| {
+    let mut table = HashMap::new();
+    for (names, class) in [
+        (FORGES, Class::Forge),
+        (PACKAGES, Class::Package),
+        (VCS, Class::Vcs),
+        (FILES, Class::Files),
+        (INERT, Class::Inert),
+        (WRITES, Class::Writes),
+    ] {
+        for name in names.split_ascii_whitespace() {
+            table.entry(name).or_insert(class);
+        }
+    }
+    table
+});
+
 const FORGES: &str = "gh glab hub tea fj berg";
 
 const PACKAGES: &str = "npm pnpm yarn bun npx pnpx bunx cargo twine uv poetry pdm hatch flit gem docker podman buildah skopeo helm oras \
     lerna nx changeset semantic-release release-it np vsce ovsx mvn gradle dotnet nuget composer mix hex deno jsr \
-    crane nerdctl conan pod rebar3 stack cabal luarocks clojars lein sbt goreleaser maturin setuptools flutter dart";
+    crane nerdctl conan pod rebar3 stack cabal luarocks clojars lein sbt goreleaser maturin setuptools flutter dart \
+    uvx pipx mkdocs mike quarto gh-pages ghp-import release-please knope psr standard-version commit-and-tag-version bump2version \
+    bumpversion bump-my-version cz commitizen";
 
 const VCS: &str = "jj sl gt gs git-town git-machete git-branchless git-spice spr av ghstack arc repo hg svn bzr p4 fossil darcs pijul \
     gitbutler but gitui lazygit tig gitk git-gui stg topgit josh-proxy";
@@ -117,7 +131,7 @@ const INERT: &str = "
     logger wall write mesg notify-send osascript say pbcopy pbpaste xclip xsel wl-copy wl-paste open xdg-open
     systemctl service launchctl loginctl
     apt apt-get apt-cache dpkg dpkg-query rpm yum dnf brew port pacman apk zypper snap flatpak nix nix-env pip pip3
-    pipx conda mamba micromamba rbenv pyenv nvm fnm volta asdf mise rustup sdk bundle bundler easy_install
+    conda mamba micromamba rbenv pyenv nvm fnm volta asdf mise rustup sdk bundle bundler easy_install
     kubectl kubectx kubens k9s kustomize minikube kind terraform tofu terragrunt ansible ansible-playbook vagrant
     packer aws gcloud gsutil az doctl heroku flyctl fly vercel netlify wrangler firebase cf adb fastboot docker-compose
     psql mysql sqlite3 mongosh redis-cli pg_dump mysqldump
@@ -125,6 +139,8 @@ const INERT: &str = "
     gitleaks trufflehog detect-secrets kingfisher betterleaks talisman git-secrets ggshield semgrep trivy grype syft
     vim vi nvim nano emacs emacsclient ed ex code subl atom micro helix hx kak pico joe ne mate idea
     pre-commit lefthook husky lint-staged commitlint overcommit
+    pkg-config ssh-keyscan colcrt mountpoint update-alternatives strip setfattr getfattr lsattr sysctl
+    tox nox gradlew moon act mage waf earthly dagger tilt skaffold changie towncrier
     figlet cowsay lolcat fortune neofetch fastfetch screenfetch
     git-lfs-transfer tmux-mem-cpu-load
 ";
@@ -135,7 +151,8 @@ const WRITES: &str = "
     gcc g++ cc c++ clang clang++ ld rustc javac kotlinc scalac go swiftc ghc ocamlc nasm yasm
     cmake meson ninja bazel buck buck2 pants scons xcodebuild msbuild ant
     patch ed split csplit sponge iconv dos2unix unix2dos recode rename mmv
-    convert magick ffmpeg pandoc dot plantuml mermaid mmdc pdflatex xelatex latexmk sphinx-build mkdocs jekyll hugo
+    convert magick ffmpeg pandoc dot plantuml mermaid mmdc pdflatex xelatex latexmk sphinx-build jekyll hugo
+    vite webpack rollup esbuild parcel babel swc sass tailwindcss postcss next nuxt astro storybook
     curl wget aria2c http https xh
     protoc flatc swagger openapi-generator autoconf automake autoreconf libtoolize configure gettext msgfmt
     ctags etags cscope gtags

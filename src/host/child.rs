@@ -17,7 +17,7 @@ use crate::command::{self, Shell};
 use crate::text::SafeText;
 use crate::verdict::{Class, Refusal};
 use crate::world::child::{ChildFault, Job};
-use crate::world::{Caution, Environment, World, scratch};
+use crate::world::{Caution, Environment, World, plant, scratch};
 
 use super::emit::Decision;
 use super::event::{Call, ShellCommand};
@@ -225,10 +225,10 @@ fn child_reply(subject: Subject, world: &World, left: Duration) -> Result<Reply,
 fn own_environment() -> Environment {
     let mut env = Environment::new();
     env.insert("LC_ALL".into(), "C.UTF-8".into());
-    if cfg!(debug_assertions)
-        && let Some(dir) = std::env::var_os("TYRAN_STATE_DIR")
-    {
-        env.insert("TYRAN_STATE_DIR".into(), dir);
+    if cfg!(debug_assertions) {
+        for name in ["TYRAN_STATE_DIR", "TYRAN_PLANT"] {
+            env.extend(std::env::var_os(name).map(|value| (name.into(), value)));
+        }
     }
     env
 }
@@ -236,6 +236,7 @@ fn own_environment() -> Environment {
 /// The child's side: one question from standard input, one reply to standard output.
 pub fn serve() -> u8 {
     limit_memory();
+    plant::at("child");
     let question: Question = match serde_json::from_reader(std::io::stdin().lock()) {
         Ok(question) => question,
         Err(_) => return 3,
@@ -277,7 +278,9 @@ pub fn session_line(host: &Host, _deadline: Instant) -> String {
     }
 }
 
-/// After a shell call: pushes that the net did not see.
-pub fn unseen_pushes(_call: &Call, _deadline: Instant) -> String {
-    String::new()
+/// After a shell call: pushes that the net did not see, told in one line.
+pub fn unseen_pushes(call: &Call) -> String {
+    let Call::Shell(commands) = call else { return String::new() };
+    let dirs: std::collections::BTreeSet<_> = commands.iter().filter_map(|command| command.cwd.as_deref()).collect();
+    dirs.into_iter().map(super::unseen::line).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("\n")
 }

@@ -10,3 +10,4 @@ pub mod emit;
 pub mod event;
 pub mod runtime;
 pub mod table;
+pub mod unseen;

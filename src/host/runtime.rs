@@ -18,7 +18,9 @@ use std::time::{Duration, Instant};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
+use crate::journal::{self, Record};
 use crate::verdict::{Class, Refusal};
+use crate::world::plant;
 
 use super::child;
 use super::emit::{Answer, Decision, compose};
@@ -187,6 +189,7 @@ fn watch(claim: Arc<Claim>, late: Answer, deadline: Instant) {
 
 /// The answer to whatever the host wrote.
 fn answer(table: &Table, default: &Host, registration: &Registration, deadline: Instant) -> Answer {
+    plant::at("gate");
     let bytes = match read_event() {
         Ok(bytes) => bytes,
         Err(refusal) => {
@@ -194,7 +197,12 @@ fn answer(table: &Table, default: &Host, registration: &Registration, deadline: 
         }
     };
     match event::read(&bytes, table, default, registration.event.as_deref()) {
-        Ok(event) if event.slot == Slot::PreTool => Answer::of(&decide(&event, deadline), event.host, &event.name),
+        Ok(event) if event.slot == Slot::PreTool => {
+            let started = Instant::now();
+            let decision = decide(&event, deadline);
+            note(&event, &decision, started);
+            Answer::of(&decision, event.host, &event.name)
+        }
         Ok(event) => probe(&event, deadline),
         Err(rejected) => {
             let refusal = event_refusal(&rejected.fault);
@@ -248,11 +256,51 @@ fn decide(event: &Event<'_>, deadline: Instant) -> Decision {
     }
 }
 
+/// Writes what was asked and answered into the journal. What publishes nothing is not worth a line.
+fn note(event: &Event<'_>, decision: &Decision, started: Instant) {
+    let (word, text) = match decision {
+        Decision::Pass => return,
+        Decision::Ask(text) => ("ask", text.as_str()),
+        Decision::Refuse(text) => ("refuse", text.as_str()),
+    };
+    let class = text.split(['(', ')']).nth(1).unwrap_or_default();
+    let dir = match &event.call {
+        Call::Shell(commands) => commands.iter().find_map(|command| command.cwd.as_ref()),
+        Call::Typing { .. } | Call::Writing(_) | Call::Publishing { .. } | Call::Other => None,
+    };
+    journal::append(&Record {
+        at: journal::now(),
+        by: "gate".to_owned(),
+        of: event.host.id.clone(),
+        surface: event.host.surface.clone(),
+        event: event.name.clone(),
+        session: event.session.clone(),
+        decision: word.to_owned(),
+        class: class.to_owned(),
+        dir: dir.map(|dir| dir.to_string_lossy().into_owned()).unwrap_or_default(),
+        tips: Vec::new(),
+        millis: u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
+    });
+}
+
+/// The answer of a run that panicked outside of the judgement, in the host's own form.
+pub fn refuse_after_panic(args: &[OsString]) -> u8 {
+    let refusal = Refusal::internal("a defect of tyran's own ended the run");
+    let deadline = Instant::now() + WRITE_GRACE;
+    let table = Table::builtin().ok();
+    let registered = table.as_ref().and_then(|table| Some((table, register(args, table).ok()?.host?)));
+    let row = registered.and_then(|(table, id)| table.host(&id));
+    write(
+        &row.map_or_else(|| Answer::universal(&refusal), |row| Answer::refusal(&refusal, row, first_event(row))),
+        deadline,
+    )
+}
+
 /// A slot that cannot refuse: never blocks, never fails loudly.
 fn probe(event: &Event<'_>, deadline: Instant) -> Answer {
     let text = match event.slot {
         Slot::SessionStart => child::session_line(event.host, deadline),
-        Slot::PostTool => child::unseen_pushes(&event.call, deadline),
+        Slot::PostTool => child::unseen_pushes(&event.call),
         Slot::PreTool
         | Slot::UserPrompt
         | Slot::Stop

@@ -13,6 +13,7 @@ use std::time::Instant;
 use bstr::{BString, ByteSlice};
 
 use crate::command::plan::{CommitRequest, CommitVerb, GitContext, Publish, State};
+use crate::journal::{self, Record};
 use crate::judge::{self, Judged, Setup};
 use crate::payload::{Destination, Fault, ItemKind, Payload, source::Texts};
 use crate::text::SafeText;
@@ -36,12 +37,22 @@ pub enum Ending {
     Refused(Box<Judged>),
 }
 
-/// Runs the hook `name`. `settings` says that git runs the repository's own hook itself (it was
-/// started from `hook.<name>.command`).
+/// Who started us, and so who sees to the repository's own hooks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Caller {
+    /// Our hooks directory: we go on to the repository's own hook.
+    Directory,
+    /// `hook.<name>.command`: git does.
+    Settings,
+    /// pre-commit or prek, which tells of a push in variables and not on standard input.
+    PreCommit,
+}
+
+/// Runs the hook `name`.
 ///
 /// # Errors
 /// When the hook is unknown, its input cannot be read, or the repository's own hook cannot be run.
-pub fn run(world: &World, name: &str, args: &[OsString], settings: bool, setup: &Setup) -> Result<Ending, Refusal> {
+pub fn run(world: &World, name: &str, args: &[OsString], caller: Caller, setup: &Setup) -> Result<Ending, Refusal> {
     let Some(role) = role(name) else {
         return Err(Refusal::new(
             Class::Usage,
@@ -51,9 +62,17 @@ pub fn run(world: &World, name: &str, args: &[OsString], settings: bool, setup: 
     };
     let started = Instant::now();
     let git = context(world);
-    let input = if name == "pre-push" { Some(standard_input()?) } else { None };
+    let (args, input) = match (name, caller) {
+        ("pre-push", Caller::PreCommit) => {
+            let (args, lines) = told_by_pre_commit(world)?;
+            (args, Some(lines))
+        }
+        ("pre-push", Caller::Directory | Caller::Settings) => (args.to_vec(), Some(standard_input()?)),
+        _ => (args.to_vec(), None),
+    };
+    let args = args.as_slice();
     let chained = |input: Option<&[u8]>| -> Result<u8, Refusal> {
-        if settings {
+        if caller != Caller::Directory {
             return Ok(0);
         }
         Ok(chain::run(world, &chain::folder(world, &git)?, name, args, input)?)
@@ -77,6 +96,32 @@ pub fn run(world: &World, name: &str, args: &[OsString], settings: bool, setup: 
     }
 }
 
+/// The one ref that pre-commit tells of: it reads git's list itself and hands on a single entry, so a
+/// push of several refs is whole only with `tyran install git`. Its FROM_REF is a guess at what the
+/// remote has, and is left out: the remote is asked.
+fn told_by_pre_commit(world: &World) -> Result<(Vec<OsString>, Vec<u8>), Refusal> {
+    let told = |name: &str| {
+        world.var(name).map(|value| value.to_string_lossy().into_owned()).filter(|value| !value.is_empty()).ok_or_else(
+            || {
+                Refusal::new(
+                    Class::Event,
+                    format!("{name} is not set"),
+                    "run it from pre-commit's or prek's pre-push stage",
+                )
+            },
+        )
+    };
+    let new = told("PRE_COMMIT_TO_REF")?;
+    let line = format!(
+        "{} {new} {} {}\n",
+        told("PRE_COMMIT_LOCAL_BRANCH")?,
+        told("PRE_COMMIT_REMOTE_BRANCH")?,
+        "0".repeat(new.len())
+    );
+    let args = vec![told("PRE_COMMIT_REMOTE_NAME")?.into(), told("PRE_COMMIT_REMOTE_URL")?.into()];
+    Ok((args, line.into_bytes()))
+}
+
 /// `None` when there is no objection.
 fn checked(
     world: &World,
@@ -91,10 +136,33 @@ fn checked(
         "commit-msg" | "applypatch-msg" => message(world, args, setup, started)?,
         _ => judge::publishes(world, &[index(world)], setup, started),
     };
+    note(world, name, input, &judged);
     Ok(match judged.verdict {
         Verdict::Pass(_) => None,
         Verdict::Ask(_) | Verdict::Refuse(_) => Some(judged),
     })
+}
+
+/// Writes what was asked and answered into the journal; the gate's probe compares the ids of a push
+/// with the reflogs of tracking refs.
+fn note(world: &World, name: &str, input: Option<&[u8]>, judged: &Judged) {
+    let passed = matches!(judged.verdict, Verdict::Pass(_));
+    let tips = input
+        .filter(|_| passed)
+        .unwrap_or_default()
+        .lines()
+        .filter_map(|line| Some(line.rsplitn_str(4, " ").nth(2)?.to_str_lossy().into_owned()));
+    journal::append(&Record {
+        at: journal::now(),
+        by: "net".to_owned(),
+        of: name.to_owned(),
+        decision: judged.verdict.word().to_owned(),
+        class: judged.refusal().map(|refusal| refusal.class.word().to_owned()).unwrap_or_default(),
+        dir: world.cwd.to_string_lossy().into_owned(),
+        tips: tips.collect(),
+        millis: u64::try_from(judged.elapsed.as_millis()).unwrap_or(u64::MAX),
+        ..Record::default()
+    });
 }
 
 /// Where the hook runs: git has set GIT_DIR, GIT_INDEX_FILE and the like in our own environment.

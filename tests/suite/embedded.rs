@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tyran::payload::{Content, Item, ItemKind, Tally};
-use tyran::scan::embedded::{EmbeddedEngine, Mode, Options, Origin, RuleSet, example};
+use tyran::scan::embedded::{EmbeddedEngine, Mode, Options, Origin, RuleSet};
 use tyran::scan::{Engine, Finding};
 
 use crate::support::planted;

@@ -1,1 +1,451 @@
+//! The gate: one event in, exactly one answer out, whatever goes wrong.
 
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tyran::host::emit::{Answer, Decision, compose};
+use tyran::host::event::{self, Call};
+use tyran::host::table::{Host, Shape, Table, TableFault};
+use tyran::text::SafeText;
+
+use super::support::{Repo, Sandbox, planted, shared, shown};
+
+fn table() -> Table {
+    Table::builtin().unwrap()
+}
+
+/// Feeds an event to a gate.
+fn fed(mut command: Command, input: &[u8]) -> Output {
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    // A gate that refuses its own arguments need not read.
+    let _ = child.stdin.take().unwrap().write_all(input);
+    child.wait_with_output().unwrap()
+}
+
+fn gate(sandbox: &Sandbox, host: &str, input: &[u8]) -> Output {
+    let mut command = sandbox.tyran();
+    command.args(["gate", "--host", host, "--deadline", "20"]);
+    fed(command, input)
+}
+
+fn claude_event(dir: &Path, command: &str) -> Vec<u8> {
+    json!({"session_id": "s", "cwd": dir, "hook_event_name": "PreToolUse", "tool_name": "Bash",
+           "tool_input": {"command": command}})
+    .to_string()
+    .into_bytes()
+}
+
+/// A repository with a secret that a push would send.
+fn leaky(sandbox: &Sandbox) -> Repo<'_> {
+    let repo = sandbox.repo("work");
+    repo.commit("app.env", format!("GITHUB_TOKEN={}\n", planted::github_token(3)));
+    repo
+}
+
+/// A refusal that holds on Claude Code: exit 2, a reason, nothing on standard output.
+fn assert_refused(output: &Output, says: &str) {
+    assert_eq!(output.status.code(), Some(2), "{}", shown(output));
+    assert!(output.stdout.is_empty(), "{}", shown(output));
+    assert!(String::from_utf8_lossy(&output.stderr).contains(says), "{says}\n{}", shown(output));
+}
+
+fn assert_passed(output: &Output) {
+    assert_eq!(output.status.code(), Some(0), "{}", shown(output));
+    assert!(output.stdout.is_empty(), "{}", shown(output));
+}
+
+#[test]
+fn push_of_a_secret_is_refused_and_the_reason_does_not_hold_it() {
+    let sandbox = Sandbox::new();
+    let repo = leaky(&sandbox);
+    let output = gate(&sandbox, "claude", &claude_event(&repo.dir, "git push origin main"));
+    assert_refused(&output, "app.env");
+    assert!(!String::from_utf8_lossy(&output.stderr).contains(&planted::github_token(3)));
+}
+
+#[test]
+fn clean_push_passes_in_silence() {
+    let sandbox = Sandbox::new();
+    let repo = sandbox.repo("work");
+    repo.commit("readme.txt", "nothing here\n");
+    assert_passed(&gate(&sandbox, "claude", &claude_event(&repo.dir, "git push origin main")));
+}
+
+#[test]
+fn command_that_publishes_nothing_passes_in_silence() {
+    let sandbox = Sandbox::new();
+    let repo = leaky(&sandbox);
+    assert_passed(&gate(&sandbox, "claude", &claude_event(&repo.dir, "ls -la && git status")));
+}
+
+#[test]
+fn tool_that_is_not_ours_passes_in_every_dialect() {
+    let sandbox = Sandbox::new();
+    let event = json!({"session_id": "s", "cwd": "/", "hook_event_name": "PreToolUse", "tool_name": "Read",
+                       "tool_input": {"file_path": "/etc/hosts"}});
+    assert_passed(&gate(&sandbox, "claude", event.to_string().as_bytes()));
+}
+
+#[test]
+fn events_that_cannot_be_read_are_refused() {
+    let sandbox = Sandbox::new();
+    let large = vec![b' '; (1 << 20) + 1];
+    let no_command = json!({"hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": {}}).to_string();
+    let no_tool = json!({"hook_event_name": "PreToolUse", "tool_input": {}}).to_string();
+    let not_text =
+        json!({"hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": {"command": 7}}).to_string();
+    let unknown = json!({"hook_event_name": "NoSuchEvent", "tool_name": "Bash", "tool_input": {}}).to_string();
+    for (input, says) in [
+        (&b""[..], "empty-input"),
+        (b"  \n", "empty-input"),
+        (b"{", "malformed-json"),
+        (b"[]", "not-an-object"),
+        (b"null", "not-an-object"),
+        (&large, "input-too-large"),
+        (no_command.as_bytes(), "no-command"),
+        (no_tool.as_bytes(), "no-tool"),
+        (not_text.as_bytes(), "no-command"),
+        (unknown.as_bytes(), "unknown-event"),
+    ] {
+        assert_refused(&gate(&sandbox, "claude", input), says);
+    }
+}
+
+#[test]
+fn another_event_than_registered_is_refused() {
+    let sandbox = Sandbox::new();
+    let mut command = sandbox.tyran();
+    command.args(["gate", "--host", "claude", "--event", "PreToolUse"]);
+    let event = json!({"hook_event_name": "PostToolUse", "tool_name": "Bash", "tool_input": {"command": "ls"}});
+    assert_refused(&fed(command, event.to_string().as_bytes()), "event-mismatch");
+}
+
+#[test]
+fn unusable_entries_are_refused_before_any_input_is_read() {
+    let sandbox = Sandbox::new();
+    for args in [
+        &["--host", "no-such-host"][..],
+        &[],
+        &["--host"],
+        &["--host", "claude", "--no-such-option"],
+        &["--host", "claude", "--event", "NoSuchEvent"],
+        &["--host", "claude", "--deadline", "never"],
+        &["--host", "claude", "--deadline", "-1"],
+        &["--host", "claude", "--deadline", "0"],
+        &["--host", "claude", "--deadline", "inf"],
+    ] {
+        let mut command = sandbox.tyran();
+        command.arg("gate").args(args);
+        assert_refused(&fed(command, b""), "usage");
+    }
+}
+
+#[test]
+fn usage_errors_end_in_the_host_s_own_form() {
+    let sandbox = Sandbox::new();
+    let mut command = sandbox.tyran();
+    command.args(["gate", "--no-such-option", "--host", "cline"]);
+    let output = fed(command, b"");
+    let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(answer["cancel"], true);
+}
+
+#[test]
+fn whatever_is_planted_ends_in_a_refusal() {
+    let sandbox = Sandbox::new();
+    let repo = leaky(&sandbox);
+    let event = claude_event(&repo.dir, "git push origin main");
+    for (plant, says) in [
+        ("run=panic", "internal"),
+        ("gate=panic", "internal"),
+        ("gate=spin", "deadline-exceeded"),
+        ("gate=sleep", "deadline-exceeded"),
+        ("child=panic", "exited-without-decision"),
+        ("child=exit", "exited-without-decision"),
+        ("child=abort", "exited-without-decision"),
+        ("child=overflow", "exited-without-decision"),
+        ("child=memory", "tyran: refused"),
+        ("child=nonsense", "exited-without-decision"),
+        ("child=unknown-verdict", "unknown-verdict"),
+        ("child=spin", "deadline-exceeded"),
+        ("child=sleep", "deadline-exceeded"),
+    ] {
+        let mut command = sandbox.tyran();
+        command.args(["gate", "--host", "claude", "--deadline", "3"]).env("TYRAN_PLANT", plant);
+        let output = fed(command, &event);
+        assert_refused(&output, says);
+    }
+}
+
+#[test]
+fn closed_output_ends_loudly() {
+    let sandbox = Sandbox::new();
+    let repo = leaky(&sandbox);
+    let mut command = sandbox.tyran();
+    command.args(["gate", "--host", "cline", "--deadline", "20"]);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    drop(child.stdout.take());
+    let event = json!({"clineVersion": "", "workspaceRoots": [repo.dir], "tool_call": {
+        "name": "run_commands", "input": {"commands": ["git push origin main"]}}});
+    child.stdin.take().unwrap().write_all(event.to_string().as_bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(2), "{}", shown(&output));
+}
+
+#[test]
+fn stalled_output_ends_within_the_deadline() {
+    let sandbox = Sandbox::new();
+    let repo = leaky(&sandbox);
+    let mut command = sandbox.tyran();
+    command.args(["gate", "--host", "cline", "--deadline", "4"]);
+    // A pipe that is full already and that nobody reads.
+    let (reader, writer) = std::io::pipe().unwrap();
+    nix::fcntl::fcntl(&writer, nix::fcntl::FcntlArg::F_SETPIPE_SZ(4096)).unwrap();
+    (&writer).write_all(&[b'x'; 4096]).unwrap();
+    command.stdin(Stdio::piped()).stdout(writer).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let event = json!({"clineVersion": "", "workspaceRoots": [repo.dir], "tool_call": {
+        "name": "run_commands", "input": {"commands": ["git push origin main"]}}});
+    child.stdin.take().unwrap().write_all(event.to_string().as_bytes()).unwrap();
+    let status = wait_timeout::ChildExt::wait_timeout(&mut child, Duration::from_secs(30)).unwrap();
+    assert_eq!(status.and_then(|status| status.code()), Some(2));
+    drop(reader);
+}
+
+#[test]
+fn hostile_environment_weakens_nothing() {
+    let sandbox = Sandbox::new();
+    let repo = leaky(&sandbox);
+    let fake = sandbox.path("fake");
+    std::fs::create_dir(&fake).unwrap();
+    let event = claude_event(&repo.dir, "git push origin main");
+    let mut command = sandbox.tyran();
+    command.args(["gate", "--host", "claude", "--deadline", "20"]);
+    for (name, value) in [
+        ("LD_PRELOAD", "/nonexistent.so"),
+        ("GIT_CONFIG_GLOBAL", "/dev/null"),
+        ("TYRAN_GITLEAKS_BIN", "/bin/true"),
+        ("TYRAN_OFF", "1"),
+        ("TYRAN_DISABLE", "1"),
+        ("HOME", fake.to_str().unwrap()),
+        ("GIT_TRACE2_EVENT", fake.join("trace").to_str().unwrap()),
+    ] {
+        command.env(name, value);
+    }
+    assert_refused(&fed(command, &event), "app.env");
+    assert!(!fake.join("trace").exists());
+}
+
+#[test]
+fn several_commands_of_one_call_are_all_judged() {
+    let sandbox = Sandbox::new();
+    let repo = leaky(&sandbox);
+    let event = json!({"clineVersion": "", "workspaceRoots": [repo.dir], "tool_call": {
+        "name": "run_commands", "input": {"commands": ["ls", "git push origin main"]}}});
+    let output = gate(&sandbox, "cline", event.to_string().as_bytes());
+    let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(answer["cancel"], true, "{}", shown(&output));
+}
+
+#[test]
+fn texts_for_a_server_are_payload() {
+    let sandbox = Sandbox::new();
+    let secret = planted::github_token(4);
+    let event = json!({"session_id": "s", "cwd": "/", "hook_event_name": "PreToolUse", "tool_name": "mcp__github__create_issue",
+                       "tool_input": {"title": "x", "body": format!("GITHUB_TOKEN={secret}")}});
+    assert_refused(&gate(&sandbox, "claude", event.to_string().as_bytes()), "1 secret");
+    let reads = json!({"session_id": "s", "cwd": "/", "hook_event_name": "PreToolUse", "tool_name": "mcp__github__get_issue",
+                       "tool_input": {"body": format!("GITHUB_TOKEN={secret}")}});
+    assert_passed(&gate(&sandbox, "claude", reads.to_string().as_bytes()));
+}
+
+#[test]
+fn probes_never_block() {
+    let sandbox = Sandbox::new();
+    for (event, input) in [
+        ("SessionStart", json!({"session_id": "s", "cwd": "/", "hook_event_name": "SessionStart"}).to_string()),
+        (
+            "SessionStart",
+            json!({"session_id": "s", "cwd": "/no/such/dir", "hook_event_name": "SessionStart"}).to_string(),
+        ),
+        ("PostToolUse", json!({"hook_event_name": "PostToolUse", "tool_name": "Read", "tool_input": {}}).to_string()),
+    ] {
+        let mut command = sandbox.tyran();
+        command.args(["gate", "--host", "claude", "--event", event]);
+        let output = fed(command, input.as_bytes());
+        assert_eq!(output.status.code(), Some(0), "{event}: {}", shown(&output));
+    }
+}
+
+#[test]
+fn every_row_reads_its_recorded_event_and_answers_in_its_form() {
+    let Some(folder) = shared("facts/payloads") else { return };
+    let table = table();
+    for (file, host) in [
+        ("claude-PreToolUse", "claude"),
+        ("claude-PreSkillShellCommand", "claude"),
+        ("codex-PreToolUse", "codex"),
+        ("gemini-BeforeTool", "gemini"),
+        ("qwen-PreToolUse", "qwen"),
+        ("copilot-preToolUse", "copilot"),
+        ("vscode-PreToolUse", "vscode"),
+        ("cursor-beforeShellExecution", "cursor"),
+        ("cursor-preToolUse", "cursor"),
+        ("augment-PreToolUse", "augment"),
+        ("cline-PreToolUse", "cline"),
+        ("windsurf-pre_run_command", "windsurf"),
+        ("devin-PreToolUse", "devin"),
+        ("opencode-tool.execute.before", "opencode"),
+        ("droid-PreToolUse", "droid"),
+        ("goose-PreToolUse", "goose"),
+        ("crush-PreToolUse", "crush"),
+        ("kiro-PreToolUse", "kiro"),
+        ("amp-tool.call", "amp"),
+        ("antigravity-PreToolUse", "antigravity"),
+        ("grok-pre_tool_use", "grok"),
+        ("cowork-PreToolUse", "cowork"),
+    ] {
+        let bytes = std::fs::read(folder.join(format!("{file}.json"))).unwrap();
+        let row = table.host(host).unwrap();
+        let event =
+            event::read(&bytes, &table, row, None).unwrap_or_else(|rejected| panic!("{file}: {:?}", rejected.fault));
+        assert_eq!(event.host.id, host, "{file}");
+        let Call::Shell(commands) = &event.call else { panic!("{file}: {:?}", event.call) };
+        assert!(commands[0].text.contains("git push"), "{file}: {commands:?}");
+        let answer = Answer::of(&Decision::Refuse(SafeText::new("no, because")), event.host, &event.name);
+        assert!(answer.exit != 0 || !answer.stdout.is_empty(), "{file}");
+        assert!(format!("{}{}", answer.stdout, answer.stderr).contains("no, because"), "{file}");
+    }
+}
+
+#[test]
+fn another_host_s_payload_is_answered_in_its_own_form() {
+    let Some(folder) = shared("facts/payloads") else { return };
+    let table = table();
+    let claude = table.host("claude").unwrap();
+    for (file, host) in [
+        ("cursor-preToolUse", "cursor"),
+        ("vscode-PreToolUse", "vscode"),
+        ("grok-pre_tool_use", "grok"),
+        ("devin-PreToolUse", "devin"),
+    ] {
+        let bytes = std::fs::read(folder.join(format!("{file}.json"))).unwrap();
+        let event = event::read(&bytes, &table, claude, None).unwrap();
+        assert_eq!(event.host.id, host, "{file}");
+    }
+}
+
+#[test]
+fn long_reasons_are_cut_on_a_character_boundary_and_say_by_how_much() {
+    let table = table();
+    for host in &table.hosts {
+        let event = &host.events.pre_tool[0];
+        let reason = SafeText::new(&"\u{1F600}\"quoted\" ".repeat(4000));
+        let answer = Answer::of(&Decision::Refuse(reason), host, event);
+        for text in [&answer.stdout, &answer.stderr] {
+            assert!(text.encode_utf16().count() <= host.limit.size, "{}", host.id);
+            assert!(text.is_empty() || text.contains("characters left out"), "{}", host.id);
+        }
+        if host.refuse.stdout != Shape::None {
+            let _: Value = serde_json::from_str(&answer.stdout).unwrap();
+        }
+    }
+}
+
+#[test]
+fn pass_is_no_objection_and_never_an_approval() {
+    let table = table();
+    for host in &table.hosts {
+        let answer = Answer::of(&Decision::Pass, host, &host.events.pre_tool[0]);
+        assert_eq!(answer.exit, 0);
+        assert!(!answer.stdout.contains("permissionDecision"), "{}", host.id);
+    }
+}
+
+#[test]
+fn question_is_a_refusal_where_asking_does_not_work() {
+    let table = table();
+    let ask = Decision::Ask(SafeText::new("may it?"));
+    for host in &table.hosts {
+        for event in &host.events.pre_tool {
+            let answer = Answer::of(&ask, host, event);
+            if !host.ask.events.contains(event) {
+                assert_eq!(answer, Answer::of(&Decision::Refuse(SafeText::new("may it?")), host, event), "{}", host.id);
+            }
+        }
+    }
+}
+
+#[test]
+fn deny_beats_ask_beats_no_objection() {
+    let text = SafeText::new;
+    let votes = [Decision::Pass, Decision::Ask(text("a")), Decision::Refuse(text("r")), Decision::Pass];
+    assert_eq!(compose(votes), Decision::Refuse(text("r")));
+    assert_eq!(compose([Decision::Pass, Decision::Ask(text("a"))]), Decision::Ask(text("a")));
+    assert_eq!(compose([Decision::Pass, Decision::Pass]), Decision::Pass);
+    assert_eq!(compose([]), Decision::Pass);
+}
+
+#[test]
+fn table_that_is_not_whole_is_an_error() {
+    let text = tyran::host::table::TEXT;
+    assert!(matches!(Table::parse(""), Err(TableFault::Malformed(_))));
+    assert!(matches!(Table::parse("schema_version = 1\nhosts = []\n"), Err(TableFault::Empty)));
+    assert!(matches!(
+        Table::parse(&text.replacen("schema_version = 1", "schema_version = 9", 1)),
+        Err(TableFault::Version(9))
+    ));
+    assert!(matches!(Table::parse(&format!("{text}\nunknown = 1\n")), Err(TableFault::Malformed(_))));
+    assert!(matches!(Table::parse(&text.replacen("id = \"codex\"", "id = \"claude\"", 1)), Err(TableFault::Twice(_))));
+    assert!(matches!(Table::parse(&text.replacen("exit = 2", "exit = 0", 1)), Err(TableFault::Row { .. })));
+}
+
+#[test]
+fn dates_of_the_table_are_dates() {
+    for Host { id, verified, .. } in &table().hosts {
+        for date in [Some(&verified.docs_at), verified.probe_at.as_ref(), Some(&verified.expires)].into_iter().flatten()
+        {
+            assert!(date.parse::<jiff::civil::Date>().is_ok(), "{id}: {date}");
+        }
+    }
+}
+
+#[test]
+fn push_past_the_hooks_is_told_after_the_call() {
+    let sandbox = Sandbox::new();
+    let repo = sandbox.repo("work");
+    assert!(sandbox.tyran().args(["install", "git"]).output().unwrap().status.success());
+    repo.commit("readme.txt", "nothing here\n");
+    let told = |repo: &Repo<'_>| {
+        let mut command = sandbox.tyran();
+        command.args(["gate", "--host", "claude", "--event", "PostToolUse"]);
+        let event = json!({"hook_event_name": "PostToolUse", "cwd": repo.dir, "tool_name": "Bash", "tool_input": {"command": "make release"}});
+        String::from_utf8(fed(command, event.to_string().as_bytes()).stdout).unwrap()
+    };
+    let push = |args: &[&str]| {
+        // The reflog's time must be now: the sandbox's fixed date is long ago.
+        let mut command = sandbox.command("git");
+        command.env_remove("GIT_COMMITTER_DATE").current_dir(&repo.dir);
+        assert!(command.args(["push", "-q"]).args(args).args(["origin", "main"]).status().unwrap().success());
+    };
+    push(&[]);
+    assert!(!told(&repo).contains("did not see"), "{}", told(&repo));
+    repo.commit("readme.txt", "more\n");
+    push(&["--no-verify"]);
+    assert!(told(&repo).contains("origin/main changed by a push that git's hooks did not see"), "{}", told(&repo));
+}
+
+#[test]
+fn what_was_refused_is_in_the_journal_without_the_command() {
+    let sandbox = Sandbox::new();
+    let repo = leaky(&sandbox);
+    gate(&sandbox, "claude", &claude_event(&repo.dir, "git push origin main"));
+    let output = sandbox.tyran().args(["log", "--format", "json"]).output().unwrap();
+    let record: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((record["decision"].as_str(), record["of"].as_str()), (Some("refuse"), Some("claude")));
+    assert!(!String::from_utf8_lossy(&output.stdout).contains("git push"));
+}

@@ -302,3 +302,45 @@ fn standing_tells_what_a_push_then_does() {
     hook(&script, "#!/bin/sh\nexit 0\n");
     assert_eq!(told_and_done(&sandbox, &repo, &[], plain), (false, false));
 }
+
+#[test]
+fn push_that_pre_commit_tells_of_is_read() {
+    let sandbox = Sandbox::new();
+    let repo = sandbox.repo("work");
+    repo.commit("readme.txt", "nothing here\n");
+    let run = |repo: &Repo<'_>| {
+        let mut command = sandbox.tyran();
+        command.current_dir(&repo.dir).args(["git-hook", "--from-pre-commit", "pre-push"]);
+        command.env("PRE_COMMIT_TO_REF", repo.git(&["rev-parse", "HEAD"]));
+        command.env("PRE_COMMIT_LOCAL_BRANCH", "refs/heads/main").env("PRE_COMMIT_REMOTE_BRANCH", "refs/heads/main");
+        command.env("PRE_COMMIT_REMOTE_NAME", "origin").env("PRE_COMMIT_REMOTE_URL", sandbox.path("work.git"));
+        command.output().unwrap()
+    };
+    assert!(run(&repo).status.success());
+    commit_secret_unseen(&repo);
+    let output = run(&repo);
+    assert_eq!(output.status.code(), Some(1), "{}", shown(&output));
+}
+
+#[test]
+fn step_of_the_ci_templates_reports_in_every_place() {
+    let sandbox = Sandbox::new();
+    let repo = sandbox.repo("work");
+    let base = repo.commit("readme.txt", "nothing here\n");
+    commit_secret_unseen(&repo);
+    let step = |repo: &Repo<'_>, base: &str| {
+        let mut command = sandbox.command("bash");
+        command.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("scripts/ci-scan")).current_dir(&repo.dir);
+        command.env("TYRAN", env!("CARGO_BIN_EXE_tyran")).env("GITHUB_ACTIONS", "true").env("INPUT_BASE", base);
+        command.env("GITHUB_STEP_SUMMARY", sandbox.path("summary")).env("GITHUB_OUTPUT", sandbox.path("output"));
+        command.env("INPUT_SARIF", sandbox.path("tyran.sarif")).output().unwrap()
+    };
+    let output = step(&repo, &base);
+    assert_eq!(output.status.code(), Some(1), "{}", shown(&output));
+    assert!(String::from_utf8_lossy(&output.stdout).contains("::error file=app.env"), "{}", shown(&output));
+    assert!(fs::read_to_string(sandbox.path("summary")).unwrap().contains("app.env"));
+    let sarif: serde_json::Value = serde_json::from_slice(&fs::read(sandbox.path("tyran.sarif")).unwrap()).unwrap();
+    assert_eq!(sarif["version"], "2.1.0");
+    assert!(fs::read_to_string(sandbox.path("output")).unwrap().contains("sarif="));
+    assert_eq!(step(&repo, "HEAD").status.code(), Some(0));
+}

@@ -605,3 +605,78 @@ fn a_name_without_a_program_may_be_an_alias_of_the_persons_shell() {
     assert_eq!(absent("release"), (vec![], 1));
     assert_eq!(absent("nothing"), (vec![], 0));
 }
+
+#[test]
+fn a_command_among_another_ones_words_is_walked() {
+    let (_sandbox, world) = repository();
+    for line in [
+        "hyperfine 'git push'",
+        "docker exec c git push",
+        "sqlite3 x.db '.shell git push'",
+        "nix develop -c git push",
+        "kubectl exec p -- /usr/bin/git push",
+        "emacs --batch --eval '(shell-command \"git push\")'",
+        "go test -exec 'git push' ./...",
+    ] {
+        let nested = Line::new(world.clone()).run(line).nested;
+        let [code] = nested.as_slice() else { panic!("{line}: {nested:?}") };
+        let first = match code {
+            Code::Argv(words) => words.first().and_then(Value::known).unwrap().to_string(),
+            Code::Shell { text, .. } => text.known().unwrap().to_string(),
+        };
+        assert!(first == "git push" || first.ends_with("git"), "{line}: {first}");
+    }
+    for line in ["echo 'git push'", "grep 'git push' a", "docker run img legit push", "curl -d 'git push' x"] {
+        assert!(Line::new(world.clone()).run(line).nested.is_empty(), "{line}");
+    }
+}
+
+#[test]
+fn a_task_that_is_called_after_publishing_is_opaque() {
+    let (_sandbox, world) = repository();
+    for (line, opaque) in [
+        ("tox -e release", true),
+        ("gradle :app:deployAll", true),
+        ("cargo xtask release", true),
+        ("bazel run //:push", true),
+        ("cargo build --release", false),
+        ("cargo test push", false),
+        ("tox -e py312", false),
+        ("gradle test", false),
+    ] {
+        assert_eq!(!Line::new(world.clone()).run(line).plan.opaque.is_empty(), opaque, "{line}");
+    }
+}
+
+#[test]
+fn a_push_to_a_path_that_the_line_makes_counts_nothing_as_published() {
+    let (sandbox, world) = repository();
+    let fresh = sandbox.path("fresh.git");
+    let line = Line::new(world.clone())
+        .run(&format!("git init --bare {0}", fresh.display()))
+        .run(&format!("git push {0} main", fresh.display()));
+    let Some(Publish::Push(push)) = line.plan.publishes.last() else { panic!() };
+    assert_eq!(push.state, State::Changed);
+}
+
+#[test]
+fn an_include_that_the_line_sets_is_followed() {
+    let (sandbox, world) = repository();
+    std::fs::write(sandbox.path("r/extra"), "[alias]\n\tz = push -q\n").unwrap();
+    assert_eq!(Line::new(world).run("git config include.path ../extra").run("git z").pushes(), [["-q"]]);
+}
+
+#[test]
+fn what_a_variable_makes_a_program_start_is_walked() {
+    let (_sandbox, world) = repository();
+    let start = |name: &str, line: &str| {
+        Line::new(world.clone()).with(name, EnvChange::Set("git push;:".into())).run(line).nested.len()
+    };
+    assert_eq!(start("LESSOPEN", "less a"), 1);
+    assert_eq!(start("GIT_SSH_COMMAND", "git fetch"), 1);
+    assert_eq!(start("GIT_EXTERNAL_DIFF", "git diff"), 1);
+    assert_eq!(start("GIT_SEQUENCE_EDITOR", "git rebase -i HEAD"), 1);
+    assert_eq!(start("LESSOPEN", "cat a"), 0);
+    let preload = Line::new(world.clone()).with("LD_PRELOAD", EnvChange::Set("./x.so".into())).run("ls");
+    assert_eq!(preload.plan.opaque.len(), 1);
+}

@@ -37,6 +37,7 @@ impl Reader {
             let start = self.pos;
             let text = self.here_lines(&pending)?;
             let span = self.span_from(start);
+            self.data.push(span);
             let body = self.here_body(text, pending.quoted, span)?;
             // Each is read once: the cell is fresh from `here_document`.
             let _ = pending.body.set(body);

@@ -21,7 +21,7 @@ use bstr::BString;
 use super::ast::{HereBody, Span};
 use std::cell::OnceCell;
 
-pub use quote::decode_ansi;
+pub use quote::{Ansi, decode_ansi};
 
 /// Longest text that is read, in bytes. Commands that agents write are under 64 KiB.
 pub const MAX_TEXT_BYTES: usize = 256 * 1024;
@@ -93,6 +93,8 @@ pub struct Reader {
     /// Whether `shopt -s extglob` holds.
     pub(super) extglob: bool,
     pub(super) pending: Vec<Pending>,
+    /// Spans of comments and here-documents: data, whatever they hold.
+    pub(super) data: Vec<Span>,
     /// Whether this is inside `$( … )` or `<( … )`, whose `)` may stand on a delimiter's line.
     pub(super) in_parentheses: bool,
     /// Every span of a nested text is that of the construct which holds it.
@@ -129,6 +131,7 @@ impl Reader {
             extglob: false,
             pending: Vec::new(),
             in_parentheses: false,
+            data: Vec::new(),
             fixed_span: None,
             aliases: super::parse::Aliases::default(),
             expanding: Vec::new(),
@@ -148,6 +151,7 @@ impl Reader {
             extglob: self.extglob,
             pending: Vec::new(),
             in_parentheses: false,
+            data: Vec::new(),
             fixed_span: Some(self.fixed_span.unwrap_or(span)),
             aliases: self.aliases.clone(),
             expanding: Vec::new(),
@@ -235,8 +239,10 @@ impl Reader {
             match self.peek() {
                 b' ' | b'\t' => self.pos += 1,
                 b'#' => {
+                    let start = self.pos;
                     let rest = self.text.get(self.pos..self.end).unwrap_or_default();
                     self.pos += memchr::memchr(b'\n', rest).unwrap_or(rest.len());
+                    self.data.push(self.span_from(start));
                     return;
                 }
                 _ => return,
@@ -263,6 +269,12 @@ impl Reader {
             return Ok(());
         }
         self.read_here_documents()
+    }
+
+    /// Whether nothing (an alias, a here-document out of place) has changed the text, so that spans are
+    /// places of the text given.
+    pub(super) fn text_is_as_given(&self, given: &[u8]) -> bool {
+        self.text == given
     }
 
     /// The span from `start` to here.

@@ -19,6 +19,14 @@ impl Reader {
         Ok(text)
     }
 
+    /// The whole text as if it stood in double quotes, a `"` in it a character like others.
+    ///
+    /// # Errors
+    /// When an expansion in it has no end, or a limit is reached.
+    pub fn whole_as_quoted(mut self) -> Result<Vec<Part>, super::Stop> {
+        self.expanding_text(None)
+    }
+
     /// The parts up to the closing `"`, which is consumed.
     pub(super) fn double_quoted(&mut self) -> Read<Vec<Part>> {
         self.descend()?;

@@ -1,0 +1,183 @@
+//! `tyran plan`: what tyran understands of a command line. Nothing of it is run, and nothing is scanned.
+
+use std::ffi::OsString;
+use std::io::{self, BufRead, BufWriter, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, ValueEnum};
+use serde::Deserialize;
+
+use crate::command::Shell;
+use crate::command::plan::{Outcome, Plan, Publish, State};
+use crate::command::read::{read, read_here, with_stack};
+use crate::text::SafeText;
+use crate::verdict::{Class, Refusal};
+use crate::world::World;
+
+use super::options;
+
+/// Longest line of `--jsonl` that is read, in bytes: the longest command line, escaped.
+const MAX_LINE_BYTES: u64 = 4 << 20;
+
+/// `tyran plan [-C DIR] -- 'COMMAND LINE'`, `tyran plan --jsonl`
+#[derive(Debug, Args)]
+pub struct Arguments {
+    /// How the plan is written
+    #[arg(long, value_enum, default_value_t = PlanFormat::Human)]
+    format: PlanFormat,
+    /// Work in this directory
+    #[arg(short = 'C', value_name = "DIR")]
+    directory: Option<PathBuf>,
+    /// The shell that would run it
+    #[arg(long, value_enum, default_value_t = Shell::Bash)]
+    shell: Shell,
+    /// Read {"cmd"[, "cwd"]} lines, write a plan a line
+    #[arg(long, conflicts_with = "text")]
+    jsonl: bool,
+    /// The command line, as one word
+    #[arg(last = true, required_unless_present = "jsonl", value_name = "COMMAND LINE")]
+    text: Option<OsString>,
+}
+
+/// How a plan is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum PlanFormat {
+    /// For people
+    Human,
+    /// One object with stable keys
+    Json,
+}
+
+/// One line of `--jsonl`.
+#[derive(Deserialize)]
+struct Asked {
+    cmd: String,
+    cwd: Option<PathBuf>,
+}
+
+pub fn run(arguments: &Arguments) -> Result<ExitCode, Refusal> {
+    let world = options::world(arguments.directory.as_ref())?;
+    if arguments.jsonl {
+        return many(&world, arguments.shell);
+    }
+    let text = arguments.text.as_ref().map(|text| text.as_encoded_bytes()).unwrap_or_default();
+    let plan = read(text, &world, arguments.shell);
+    let mut shown = match arguments.format {
+        PlanFormat::Human => told(&plan, text),
+        PlanFormat::Json => plan.to_json().to_string(),
+    };
+    shown.push('\n');
+    io::stdout().lock().write_all(shown.as_bytes()).map_err(|error| broken(&error))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A plan for each line of standard input, on one large stack.
+fn many(world: &World, shell: Shell) -> Result<ExitCode, Refusal> {
+    let answered = with_stack(|| {
+        let mut out = BufWriter::new(io::stdout().lock());
+        let mut input = io::stdin().lock();
+        let mut line = Vec::new();
+        loop {
+            line.clear();
+            let mut bounded = io::Read::take(&mut input, MAX_LINE_BYTES);
+            if bounded.read_until(b'\n', &mut line).map_err(|error| broken(&error))? == 0 {
+                return out.flush().map_err(|error| broken(&error));
+            }
+            let asked: Asked = serde_json::from_slice(&line).map_err(|error| {
+                Refusal::new(
+                    Class::Usage,
+                    format!("a line of the input: {error}"),
+                    r#"write lines of the form {"cmd": "git push"}"#,
+                )
+            })?;
+            let plan = match asked.cwd {
+                Some(cwd) => {
+                    let mut there = world.clone();
+                    there.cwd = world.cwd.join(cwd);
+                    read_here(asked.cmd.as_bytes(), &there, shell)
+                }
+                None => read_here(asked.cmd.as_bytes(), world, shell),
+            };
+            serde_json::to_writer(&mut out, &plan.to_json()).map_err(|error| broken(&error.into()))?;
+            out.write_all(b"\n").map_err(|error| broken(&error))?;
+        }
+    });
+    answered.unwrap_or_else(|| Err(Refusal::internal("the reader failed on a line of the input")))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn broken(error: &io::Error) -> Refusal {
+    Refusal::internal(format!("input or output failed: {error}"))
+}
+
+/// The plan for people: what was seen, where, what would be scanned, what cannot be known.
+fn told(plan: &Plan, text: &[u8]) -> String {
+    let mut lines = vec![match plan.outcome {
+        Outcome::Inert => "publishes nothing".to_owned(),
+        Outcome::Publishes if plan.publishes.is_empty() => {
+            "may publish: it runs programs that cannot be read; git's hooks, or a scan of everything here, answer for them"
+                .to_owned()
+        }
+        Outcome::Publishes => "publishes; what would leave is scanned first".to_owned(),
+        Outcome::Unknowable => "cannot be known".to_owned(),
+        Outcome::Bypass => "switches a control off".to_owned(),
+    }];
+    if plan.parsed != crate::command::plan::Parsed::Whole {
+        lines.push("  read in part: bash runs what stands before a syntax error".to_owned());
+    }
+    for command in &plan.commands {
+        let words = command.iter().map(|word| match word {
+            Some(word) => SafeText::quoted(word, 60).to_string(),
+            None => "<not known>".to_owned(),
+        });
+        lines.push(format!("  runs      {}", words.collect::<Vec<_>>().join(" ")));
+    }
+    lines.extend(plan.publishes.iter().map(|publish| format!("  scans     {}", scanned(publish))));
+    for path in &plan.pasted {
+        lines.push(format!("  pastes    {}", SafeText::quoted(path.as_os_str().as_encoded_bytes(), 120)));
+    }
+    for program in &plan.opaque {
+        lines.push(format!(
+            "  opaque    {} in {}",
+            program.program,
+            SafeText::quoted(program.dir.as_os_str().as_encoded_bytes(), 120)
+        ));
+    }
+    for unknown in &plan.unknown {
+        let place = text.get(unknown.span.clone()).unwrap_or_default();
+        lines.push(format!("  unknown   {}: `{}`", unknown.what, SafeText::quoted(place, 60)));
+    }
+    for bypass in plan.bypass.iter().chain(&plan.tamper) {
+        lines.push(format!("  bypass    {}; {}", bypass.what, bypass.instead));
+    }
+    lines.join("\n")
+}
+
+fn scanned(publish: &Publish) -> String {
+    let dir = |dir: &std::path::Path| SafeText::quoted(dir.as_os_str().as_encoded_bytes(), 120);
+    let words = |words: &[Option<OsString>]| {
+        let words = words.iter().map(|word| match word {
+            Some(word) => SafeText::quoted(word.as_encoded_bytes(), 60).to_string(),
+            None => "<not known>".to_owned(),
+        });
+        words.collect::<Vec<_>>().join(" ")
+    };
+    let state = |state: State| match state {
+        State::AsNow => "",
+        State::ContentChanged => ", widened: earlier commands change branches or files",
+        State::Changed => ", widened: earlier commands may change anything",
+    };
+    match publish {
+        Publish::Push(push) => {
+            format!("a push from {}: {}{}", dir(&push.git.dir), words(&push.args), state(push.state))
+        }
+        Publish::Commit(commit) => {
+            format!("a commit in {}: {}{}", dir(&commit.git.dir), words(&commit.args), state(commit.state))
+        }
+        Publish::Upload(upload) => format!("an upload by {} from {}", upload.tool, dir(&upload.dir)),
+        Publish::Widest(widest) => {
+            format!("everything unpublished in {}: {}", dir(&widest.git.dir), widest.because)
+        }
+    }
+}

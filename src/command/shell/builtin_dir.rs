@@ -1,0 +1,233 @@
+//! `cd`, `pushd`, `popd`, `pwd`: where commands run.
+
+use std::path::{Component, Path, PathBuf};
+use std::rc::Rc;
+
+use bstr::{BStr, ByteSlice};
+
+use super::capture::Printed;
+use super::flow::lost;
+use super::redirect::path_bytes;
+use super::state::{Content, Dirs, Shell, known, unknown};
+use super::{Ends, Walk};
+use crate::command::simple::{Value, to_os_string};
+
+/// Whether a directory can be entered when the line gets there.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Entry {
+    Exists,
+    Missing,
+    Unknown,
+}
+
+impl Walk<'_, '_> {
+    pub(in crate::command) fn change_directory(&mut self, arguments: &[Value], shell: Shell) -> Ends {
+        let mut physical = false;
+        let mut rest = arguments;
+        while let Some(word) = rest.first().and_then(Value::known) {
+            match word.as_bytes() {
+                b"--" => {
+                    rest = rest.get(1..).unwrap_or_default();
+                    break;
+                }
+                b"-P" | b"-Pe" | b"-eP" | b"-q" | b"-s" => physical |= word.contains(&b'P'),
+                b"-L" | b"-e" | b"-@" => {}
+                _ => break,
+            }
+            rest = rest.get(1..).unwrap_or_default();
+        }
+        match rest {
+            [] => {
+                let home = self.variable_value(BStr::new("HOME"), &shell);
+                if home.known().is_some_and(|home| home.is_empty()) {
+                    return Ends::failure(shell);
+                }
+                self.enter(&home, physical, shell)
+            }
+            [only] if only.known().is_some_and(|word| word == "-") => {
+                let old = match self.content(BStr::new("OLDPWD"), &shell) {
+                    Content::Unset => return Ends::failure(shell),
+                    Content::Scalar(value) => value,
+                    Content::Array(_) | Content::UnknownArray(_) => unknown("OLDPWD", 0..0),
+                };
+                self.print(Printed::Unknown("the directory that `cd -` enters".into()), &shell);
+                self.enter(&old, physical, shell)
+            }
+            [only] => self.enter(only, physical, shell),
+            // bash calls more than one an error.
+            [first, ..] if first.known().is_some() && !super::flow::any_many(rest) => Ends::failure(shell),
+            [..] => self.enter(&unknown("the words of `cd`", self.span_range()), physical, shell),
+        }
+    }
+
+    /// Enters a directory: the shell after success is there, after failure where it was.
+    fn enter(&mut self, target: &Value, physical: bool, shell: Shell) -> Ends {
+        let Some(text) = target.known() else {
+            let why = match target {
+                Value::Unknown(value) => value.why.clone(),
+                Value::Known(_) => "a directory".into(),
+            };
+            let success = self.moved(&shell, Dirs::unknown(why));
+            return Ends::of(success, shell);
+        };
+        if text.is_empty() {
+            return Ends::success(shell);
+        }
+        let mut dirs: Option<Dirs> = None;
+        let mut entry = None;
+        for candidate in self.targets(text, &shell) {
+            let (entered, found) = match candidate {
+                Some(path) => {
+                    let path = if physical { path.canonicalize().unwrap_or(path) } else { path };
+                    let found = self.entry(&path);
+                    (Dirs::one(path), found)
+                }
+                None => (lost("a directory below one that is not known"), Entry::Unknown),
+            };
+            entry = match entry {
+                None => Some(found),
+                Some(known) if known == found => Some(known),
+                Some(_) => Some(Entry::Unknown),
+            };
+            match &mut dirs {
+                None => dirs = Some(entered),
+                Some(dirs) => dirs.merge(&entered),
+            }
+        }
+        let dirs = dirs.unwrap_or_else(|| lost("a directory"));
+        let mut success = self.moved(&shell, dirs);
+        let mut failure = shell;
+        match entry {
+            Some(Entry::Exists) => failure.dead = true,
+            Some(Entry::Missing) => success.dead = true,
+            Some(Entry::Unknown) | None => {}
+        }
+        Ends::of(success, failure)
+    }
+
+    /// Where a path leads from each directory the shell may be in; `None` where that is not known.
+    fn targets(&self, text: &BStr, shell: &Shell) -> Vec<Option<PathBuf>> {
+        let path = PathBuf::from(to_os_string(text));
+        if path.is_absolute() {
+            return vec![Some(cleaned(&path))];
+        }
+        let mut targets = Vec::new();
+        let relative = matches!(path.components().next(), Some(Component::CurDir | Component::ParentDir));
+        if !relative && let Some(found) = self.along_cdpath(&path, shell) {
+            return vec![found];
+        }
+        targets.extend(shell.dirs.known.iter().map(|dir| Some(cleaned(&dir.join(&path)))));
+        if shell.dirs.unknown.is_some() {
+            targets.push(None);
+        }
+        targets
+    }
+
+    fn along_cdpath(&self, path: &Path, shell: &Shell) -> Option<Option<PathBuf>> {
+        match shell.variable(self.world, BStr::new("CDPATH")) {
+            Content::Unset => None,
+            Content::Scalar(Value::Known(list)) => list.split_str(":").find_map(|entry| {
+                let base = if entry.is_empty() { PathBuf::from(".") } else { PathBuf::from(to_os_string(entry)) };
+                let candidate = cleaned(&shell.dirs.single()?.join(base).join(path));
+                candidate.is_dir().then_some(Some(candidate))
+            }),
+            Content::Scalar(Value::Unknown(_)) | Content::Array(_) | Content::UnknownArray(_) => Some(None),
+        }
+    }
+
+    fn entry(&self, path: &Path) -> Entry {
+        match path.metadata() {
+            Ok(metadata) if metadata.is_dir() => Entry::Exists,
+            Ok(_) => Entry::Missing,
+            Err(_) if self.may_appear(path) => Entry::Unknown,
+            Err(_) => Entry::Missing,
+        }
+    }
+
+    /// Whether something earlier on the line may have made this directory.
+    fn may_appear(&self, path: &Path) -> bool {
+        self.disk.anything
+            || path.ancestors().any(|ancestor| self.disk.changes_below(ancestor) && ancestor.parent().is_some())
+    }
+
+    fn moved(&self, shell: &Shell, dirs: Dirs) -> Shell {
+        let old = match shell.dirs.single() {
+            Some(dir) => known(path_bytes(dir)),
+            None => unknown("the directory before", 0..0),
+        };
+        let mut shell = shell.clone();
+        shell.set(self.world, BStr::new("OLDPWD"), Content::Scalar(old));
+        shell.dirs = dirs;
+        shell
+    }
+
+    pub(in crate::command) fn push_directory(&mut self, arguments: &[Value], shell: Shell) -> Ends {
+        let operands: Vec<&Value> =
+            arguments.iter().filter(|word| word.known().is_none_or(|word| word != "-n" && word != "--")).collect();
+        self.print(Printed::Unknown("the directory stack".into()), &shell);
+        match operands.as_slice() {
+            [] => {
+                let mut swapped = shell.clone();
+                let stack = Rc::make_mut(&mut swapped.stack);
+                match stack.pop() {
+                    Some(top) => {
+                        stack.push(shell.dirs.clone());
+                        Ends::success(self.moved(&swapped, top))
+                    }
+                    None => Ends::failure(shell),
+                }
+            }
+            [only] if only.known().is_some_and(|word| word.starts_with(b"+") || word.starts_with(b"-")) => {
+                let rotated = self.moved(&shell, lost("a rotated directory stack"));
+                Ends::of(rotated, shell)
+            }
+            [only, ..] => {
+                let here = shell.dirs.clone();
+                let (mut success, failure) = self.enter(only, false, shell).split();
+                Rc::make_mut(&mut success.stack).push(here);
+                Ends::of(success, failure)
+            }
+        }
+    }
+
+    pub(in crate::command) fn pop_directory(&mut self, arguments: &[Value], shell: Shell) -> Ends {
+        self.print(Printed::Unknown("the directory stack".into()), &shell);
+        if !arguments.is_empty() {
+            let gone = self.moved(&shell, lost("a rotated directory stack"));
+            return Ends::of(gone, shell);
+        }
+        let mut popped = shell.clone();
+        match Rc::make_mut(&mut popped.stack).pop() {
+            Some(top) => Ends::success(self.moved(&popped, top)),
+            None => Ends::failure(shell),
+        }
+    }
+
+    pub(in crate::command) fn print_directory(&mut self, arguments: &[Value], shell: Shell) -> Ends {
+        let physical = arguments.iter().any(|word| word.known().is_some_and(|word| word == "-P"));
+        let printed = match shell.dirs.single() {
+            Some(dir) => {
+                let dir = if physical { dir.canonicalize().unwrap_or_else(|_| dir.to_owned()) } else { dir.to_owned() };
+                Printed::Text([path_bytes(&dir).as_slice(), b"\n"].concat())
+            }
+            None => Printed::Unknown("the current directory".into()),
+        };
+        self.print(printed, &shell);
+        Ends::success(shell)
+    }
+}
+
+/// A path without `.` and `..`, as bash keeps `$PWD`: `..` takes off a name, whatever it links to.
+pub(in crate::command) fn cleaned(path: &Path) -> PathBuf {
+    let mut clean = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                clean.pop();
+            }
+            Component::Prefix(_) | Component::RootDir | Component::Normal(_) => clean.push(component),
+        }
+    }
+    clean
+}

@@ -1,0 +1,96 @@
+//! What commands print, where a substitution, a pipe or a file takes it.
+//!
+//! Printed text is known only when it is certain to be printed: what a branch may print is a hole.
+
+use bstr::BString;
+
+use super::Walk;
+use super::state::Shell;
+use crate::command::simple::{Stdin, Value};
+use crate::command::words::fields::{Piece, value_of};
+use crate::text::SafeText;
+
+/// What a command prints.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::command) enum Printed {
+    Text(Vec<u8>),
+    Unknown(SafeText),
+}
+
+/// Output being collected.
+pub(in crate::command) struct Capture {
+    pieces: Vec<Piece>,
+    uncertain: u32,
+}
+
+impl Capture {
+    /// The bytes, when all are known.
+    pub fn text(self) -> Result<Vec<u8>, SafeText> {
+        let mut text = Vec::new();
+        for piece in self.pieces {
+            match piece {
+                Piece::Text { mut bytes, .. } => text.append(&mut bytes),
+                Piece::Hole { why, .. } => return Err(why),
+            }
+        }
+        Ok(text)
+    }
+
+    /// As the input of the next command of a pipeline.
+    pub fn stdin(self) -> Stdin {
+        match self.text() {
+            Ok(text) => Stdin::Text(text),
+            Err(why) => Stdin::Unknown(why),
+        }
+    }
+
+    /// As the value of a command substitution: NULs dropped, line ends at the end dropped.
+    pub fn value(mut self) -> Value {
+        while let Some(Piece::Text { bytes, .. }) = self.pieces.last_mut() {
+            let kept = bytes.iter().rposition(|byte| *byte != b'\n').map_or(0, |last| last + 1);
+            bytes.truncate(kept);
+            if kept > 0 {
+                break;
+            }
+            self.pieces.pop();
+        }
+        let mut value = value_of(&self.pieces);
+        if let Value::Known(text) = &mut value {
+            *text = BString::from(text.iter().copied().filter(|byte| *byte != 0).collect::<Vec<u8>>());
+        }
+        value
+    }
+}
+
+impl Walk<'_, '_> {
+    /// Collects what `walk` prints.
+    pub(in crate::command) fn captured<T>(&mut self, walk: impl FnOnce(&mut Self) -> T) -> (T, Capture) {
+        self.captures.push(Capture { pieces: Vec::new(), uncertain: self.uncertain_output });
+        let result = walk(self);
+        let capture = self.captures.pop().unwrap_or(Capture { pieces: Vec::new(), uncertain: 0 });
+        (result, capture)
+    }
+
+    /// Lets `printed` go where standard output goes.
+    pub(in crate::command) fn print(&mut self, printed: Printed, shell: &Shell) {
+        let uncertain = self.uncertain_output;
+        let Some(capture) = self.captures.last_mut() else { return };
+        if shell.dead {
+            return;
+        }
+        let hole = |why| Piece::Hole { why, span: 0..0, many: false };
+        match printed {
+            Printed::Text(bytes) if bytes.is_empty() => {}
+            Printed::Text(_) if uncertain > capture.uncertain => {
+                capture.pieces.push(hole("printed only in a branch".into()));
+            }
+            Printed::Text(bytes) => capture.pieces.push(Piece::Text { bytes, quoted: true }),
+            Printed::Unknown(why) => capture.pieces.push(hole(why)),
+        }
+    }
+
+    /// Whether anything takes what is printed here.
+    pub(in crate::command) fn is_captured(&self) -> bool {
+        !self.captures.is_empty()
+    }
+}

@@ -1,0 +1,107 @@
+//! Files as the line leaves them: what it writes itself is known, what its programs may change is not.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use crate::command::simple::{FileSeen, ShellState};
+use crate::world::World;
+
+/// Largest file that is read as code or pasted into a word, in bytes.
+pub const MAX_FILE_BYTES: u64 = 256 * 1024;
+
+/// What the line does to files.
+#[derive(Debug, Default)]
+pub struct Disk {
+    written: BTreeMap<PathBuf, Option<Vec<u8>>>,
+    /// Whether something may have changed any file.
+    pub anything: bool,
+}
+
+/// The content of a file at one point of the line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FileText {
+    /// Its bytes.
+    Known(Vec<u8>),
+    /// It is not there, and the line makes none.
+    Absent,
+    /// Its bytes are not known, and why.
+    Unknown(&'static str),
+}
+
+impl Disk {
+    /// Notes that a file has been written, with its new bytes where they are known.
+    pub fn write(&mut self, path: PathBuf, bytes: Option<Vec<u8>>) {
+        self.written.insert(path, bytes);
+    }
+
+    /// What the line has done to a file.
+    pub fn seen(&self, path: &Path) -> FileSeen {
+        match self.written.get(path) {
+            Some(Some(bytes)) => FileSeen::Written(bytes.clone()),
+            Some(None) => FileSeen::Changed("written by this line".into()),
+            None if self.anything => FileSeen::Changed("an earlier program of this line may have changed it".into()),
+            None => FileSeen::AsOnDisk,
+        }
+    }
+
+    /// A file's bytes as the line would find them.
+    pub fn text(&self, path: &Path) -> FileText {
+        match self.written.get(path) {
+            Some(Some(bytes)) => return FileText::Known(bytes.clone()),
+            Some(None) => return FileText::Unknown("written earlier on this line"),
+            None => {}
+        }
+        let Ok(file) = fs::File::open(path) else {
+            let absent = path.symlink_metadata().is_err();
+            return if absent && !self.anything { FileText::Absent } else { FileText::Unknown("cannot be read") };
+        };
+        // A pipe or a device would block or never end.
+        if !file.metadata().is_ok_and(|metadata| metadata.is_file()) {
+            return FileText::Unknown("no regular file");
+        }
+        if self.anything {
+            return FileText::Unknown("an earlier program of this line may have changed it");
+        }
+        let mut bytes = Vec::new();
+        match file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes) {
+            Ok(length) if length as u64 <= MAX_FILE_BYTES => FileText::Known(bytes),
+            Ok(_) => FileText::Unknown("larger than 256 KiB"),
+            Err(_) => FileText::Unknown("cannot be read"),
+        }
+    }
+
+    /// Whether the line has written any file below a directory, so that listings of it may differ.
+    pub fn changes_below(&self, dir: &Path) -> bool {
+        self.anything || self.written.keys().any(|path| path.starts_with(dir))
+    }
+
+    fn all_written(&self) -> Vec<(PathBuf, Option<Vec<u8>>)> {
+        self.written.iter().map(|(path, bytes)| (path.clone(), bytes.clone())).collect()
+    }
+}
+
+/// The walk's knowledge, as the meaning of commands may ask for it.
+pub(super) struct View<'a> {
+    pub world: &'a World,
+    pub disk: &'a Disk,
+}
+
+impl ShellState for View<'_> {
+    fn world(&self) -> &World {
+        self.world
+    }
+
+    fn file(&self, path: &Path) -> FileSeen {
+        self.disk.seen(path)
+    }
+
+    fn written(&self) -> Vec<(PathBuf, Option<Vec<u8>>)> {
+        self.disk.all_written()
+    }
+
+    fn anything_may_have_changed(&self) -> bool {
+        self.disk.anything
+    }
+}

@@ -1,0 +1,420 @@
+//! Programs: looked up as the command would, unwrapped, read where they are scripts, else handed over
+//! to the meaning of commands.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use bstr::{BStr, BString, ByteSlice};
+
+use super::arguments::base_name;
+use super::capture::Printed;
+use super::command::Call;
+use super::disk::{FileText, View};
+use super::flow::after_subshell;
+use super::state::{Arguments, Dirs, Shell, known};
+use super::{Ends, Walk};
+use crate::command::scripts;
+use crate::command::simple::{
+    Certainty, Code, Dir, Effect, EnvChange, Exit, FileSeen, Nested, Program, SimpleCommand, Value, to_os_string,
+};
+use crate::command::wrappers::{self, Unwrapped, Wrapped};
+use crate::text::SafeText;
+
+/// Where the system keeps its programs: a path below one of these is the program of that name.
+const SYSTEM_FOLDERS: &[&str] =
+    &["/bin", "/sbin", "/usr", "/opt", "/snap", "/nix", "/Library", "/System", "/Applications"];
+
+/// How many bytes at the beginning of a file tell a script from a binary.
+const HEAD_BYTES: usize = 512;
+
+impl Walk<'_, '_> {
+    pub(in crate::command) fn external(&mut self, call: Call, shell: Shell) -> Ends {
+        let Some(name) = call.name().map(BStr::to_owned) else { return Ends::Same(shell) };
+        match self.resolve(name.as_bstr(), &shell) {
+            Program::ByName => self.named(base_name(name.as_bstr()), call, shell),
+            Program::File(path) => self.file(&path, call, shell),
+            Program::Absent => self.absent(name.as_bstr(), call, shell),
+            Program::Unknown => {
+                let base = base_name(name.as_bstr());
+                if self.is_familiar(base) {
+                    self.opaque("programs on a PATH that is not known", &shell);
+                    return self.named(base, call, shell);
+                }
+                self.hand_over(&call, Program::Unknown, &shell)
+            }
+        }
+    }
+
+    /// A name that is not known: it may be any program.
+    pub(in crate::command) fn program_unknown(&mut self, call: &Call, shell: Shell) -> Ends {
+        self.hand_over(call, Program::Unknown, &shell)
+    }
+
+    /// Whether a name has a meaning without looking its program up.
+    fn is_familiar(&self, base: &BStr) -> bool {
+        wrappers::is_wrapper(base) || scripts::is_runner(base) || is_tool(base) || self.verbs.knows(base)
+    }
+
+    fn resolve(&self, name: &BStr, shell: &Shell) -> Program {
+        let hashed = shell.hashed.get(name);
+        let name = match hashed {
+            Some(Value::Known(path)) => path.as_bstr(),
+            Some(Value::Unknown(_)) => return Program::Unknown,
+            None => name,
+        };
+        if name.contains(&b'/') {
+            return match self.absolute(name, shell) {
+                Some(path) => self.program_at(&super::builtin_dir::cleaned(&path)),
+                None => Program::Unknown,
+            };
+        }
+        let familiar = self.is_familiar(name);
+        let path_changed = shell.cleared || shell.variables.contains_key(BStr::new("PATH"));
+        if familiar && !path_changed {
+            return Program::ByName;
+        }
+        let Some(path) = shell.env_text(self.world, "PATH") else {
+            // Without a PATH bash looks in its own, which the system's folders make up.
+            let unset = matches!(shell.variable(self.world, BStr::new("PATH")), super::state::Content::Unset);
+            return if unset && familiar { Program::ByName } else { Program::Unknown };
+        };
+        match self.along(path.as_bstr(), name, shell) {
+            Some(found) if familiar && Some(&found) == self.usual(name).as_ref() => Program::ByName,
+            Some(found) => self.program_at(&found),
+            None => Program::Absent,
+        }
+    }
+
+    /// The program of this name on the PATH that the line starts with.
+    fn usual(&self, name: &BStr) -> Option<PathBuf> {
+        crate::world::look_up(&to_os_string(name), self.world.var("PATH"), &self.world.cwd)
+    }
+
+    /// The first program of this name along a PATH, files that the line makes included.
+    fn along(&self, path: &BStr, name: &BStr, shell: &Shell) -> Option<PathBuf> {
+        let here = shell.dirs.known.first().unwrap_or(&self.world.cwd);
+        for folder in path.split_str(":") {
+            let candidate = here.join(to_os_string(folder)).join(to_os_string(name));
+            if matches!(self.disk.seen(&candidate), FileSeen::Written(_))
+                || (self.disk.changes_below(&candidate) && !self.disk.anything)
+            {
+                return Some(candidate);
+            }
+            if crate::world::look_up(candidate.as_os_str(), None, here).is_some() {
+                return Some(candidate);
+            }
+        }
+        None
+    }
+
+    fn program_at(&self, path: &Path) -> Program {
+        let system = SYSTEM_FOLDERS.iter().any(|folder| path.starts_with(folder));
+        let base = path.file_name().map(|name| BString::from(name.as_encoded_bytes())).unwrap_or_default();
+        if system && self.is_familiar(base.as_bstr()) {
+            return Program::ByName;
+        }
+        match self.disk.seen(path) {
+            FileSeen::Written(_) => Program::File(path.to_owned()),
+            FileSeen::Changed(_) => Program::File(path.to_owned()),
+            FileSeen::AsOnDisk if path.is_file() => Program::File(path.to_owned()),
+            FileSeen::AsOnDisk => Program::Absent,
+        }
+    }
+
+    /// A program with a meaning of its own.
+    fn named(&mut self, base: &BStr, call: Call, shell: Shell) -> Ends {
+        if let Some(unwrapped) = wrappers::unwrap(base, call.arguments(), &self.input_for_wrapper(base, &shell)) {
+            return self.unwrapped(unwrapped, &call, shell);
+        }
+        if let Some(ends) = self.shell_program(base, &call, &shell) {
+            return ends;
+        }
+        if let Some(ends) = self.tool(base, &call, &shell) {
+            return ends;
+        }
+        if let Some(ends) = self.runner(base, &call, &shell) {
+            return ends;
+        }
+        self.hand_over(&call, Program::ByName, &shell)
+    }
+
+    /// What `xargs` and its kin read, when it is known.
+    fn input_for_wrapper(&mut self, base: &BStr, shell: &Shell) -> Option<Vec<u8>> {
+        if !wrappers::reads_input(base) {
+            return None;
+        }
+        let stdin = shell.stdin();
+        let pasted = self.pasted.len();
+        let text = self.stdin_text(&stdin).ok();
+        self.pasted.truncate(pasted);
+        text
+    }
+
+    /// Runs what a wrapper runs.
+    fn unwrapped(&mut self, unwrapped: Unwrapped, call: &Call, shell: Shell) -> Ends {
+        match unwrapped {
+            Unwrapped::Nothing => self.printing("a program", shell),
+            Unwrapped::Opaque(why) => {
+                self.opaque(why, &shell);
+                self.printing("a program", shell)
+            }
+            Unwrapped::Commands(commands) => {
+                let mut last = Ends::Same(shell.clone());
+                let several = commands.len() > 1;
+                for wrapped in commands {
+                    let ends = self.wrapped(wrapped, call, shell.clone());
+                    last = if several { Ends::Same(shell.clone()) } else { ends };
+                }
+                last
+            }
+        }
+    }
+
+    fn wrapped(&mut self, wrapped: Wrapped, call: &Call, shell: Shell) -> Ends {
+        let mut inside = shell.clone();
+        if wrapped.clears_environment {
+            inside.cleared = true;
+            let variables = Rc::make_mut(&mut inside.variables);
+            variables.retain(|_, variable| !variable.exported);
+        }
+        inside.apply_env(&wrapped.env);
+        match &wrapped.dir {
+            Some(Value::Known(dir)) => {
+                let arguments = [known("--"), Value::Known(dir.clone())];
+                let (success, _) = self.change_directory(&arguments, inside).split();
+                inside = success;
+                inside.dead = shell.dead;
+            }
+            Some(Value::Unknown(value)) => inside.dirs = Dirs::unknown(value.why.clone()),
+            None => {}
+        }
+        if let Some(stdin) = wrapped.stdin {
+            inside.set_descriptor(0, stdin);
+        }
+        self.wrappers.push(wrapped.name);
+        let certain = wrapped.certainty == Certainty::Always;
+        let inner = Call { programs_only: true, no_builtins: true, ..call.with_words(wrapped.words) };
+        let run = |walk: &mut Self| match wrapped.code {
+            Some(Value::Known(text)) => {
+                let mut process = inside.new_process(crate::command::lex::Dialect::Bash);
+                process.options.expand_aliases = true;
+                let (success_dead, failure_dead) = walk.run_process(&text, process);
+                Ends::of(Shell { dead: success_dead, ..inside.clone() }, Shell { dead: failure_dead, ..inside.clone() })
+            }
+            Some(Value::Unknown(value)) => {
+                walk.opaque(format!("a shell that runs text that is not known: {}", value.why), &inside);
+                Ends::Same(inside)
+            }
+            None => walk.run_if_any(inner, inside),
+        };
+        let ends = if certain { run(self) } else { self.perhaps(run) };
+        self.wrappers.pop();
+        let (success, failure) = ends.split();
+        if certain { after_subshell(shell, &success, &failure) } else { Ends::Same(shell) }
+    }
+
+    /// A program that is a file of its own: a script is read and walked.
+    fn file(&mut self, path: &Path, call: Call, shell: Shell) -> Ends {
+        let script = match self.disk.seen(path) {
+            FileSeen::Written(bytes) => Some(bytes),
+            FileSeen::Changed(_) => None,
+            FileSeen::AsOnDisk if is_binary(path) => None,
+            FileSeen::AsOnDisk => match self.disk.text(path) {
+                FileText::Known(bytes) => Some(bytes),
+                FileText::Absent | FileText::Unknown(_) => None,
+            },
+        };
+        match script.map(|text| (scripts::interpreter(&text), text)) {
+            Some((scripts::Interpreter::Shell(dialect), text)) => {
+                let mut inside = shell.new_process(dialect);
+                inside.options.posix = true;
+                let zero = super::nested::script_name(path);
+                inside.arguments = Rc::new(Arguments { zero, rest: call.arguments().to_vec() });
+                let inside = self.shell_starts(inside, false, false);
+                let (success_dead, failure_dead) = self.run_process(&text, inside);
+                let success = Shell { dead: shell.dead || success_dead, ..shell.clone() };
+                let failure = Shell { dead: shell.dead || failure_dead, ..shell };
+                Ends::of(success, failure)
+            }
+            Some((scripts::Interpreter::Other(words), _)) => {
+                // `#!/usr/bin/env -S program …`: the interpreter with the file as its operand.
+                let mut inner: Vec<Value> = words.into_iter().map(Value::Known).collect();
+                inner.push(super::nested::script_name(path));
+                inner.extend_from_slice(call.arguments());
+                let inner = Call { programs_only: true, no_builtins: true, ..call.with_words(inner) };
+                self.run(inner, shell)
+            }
+            Some((scripts::Interpreter::Binary, _)) | None => {
+                self.hand_over(&call, Program::File(path.to_owned()), &shell)
+            }
+        }
+    }
+
+    /// There is no such program: functions that stand in for it are called.
+    fn absent(&mut self, name: &BStr, call: Call, shell: Shell) -> Ends {
+        for handler in ["command_not_found_handle", "command_not_found_handler"] {
+            if let Some(functions) = self.function_named(BStr::new(handler), &shell) {
+                return self.call(&functions, call.words.clone(), call.span, shell);
+            }
+        }
+        if let Some(extension) = name.rfind_byte(b'.')
+            && let Some(value) =
+                shell.aliases.get([b"\n", name.get(extension..).unwrap_or_default()].concat().as_bstr())
+        {
+            // zsh's suffix alias: a file name as a command runs the alias with it.
+            let text = [value.as_slice(), b" ", name.as_bytes()].concat();
+            return self.run_text(&text, shell);
+        }
+        if shell.options.auto_cd || shell.dialect == crate::command::lex::Dialect::Zsh {
+            let (entered, _) =
+                self.change_directory(&[known("--"), Value::Known(name.to_owned())], shell.clone()).split();
+            if !entered.dead && shell.options.auto_cd {
+                return Ends::Same(entered);
+            }
+        }
+        self.hand_over(&call, Program::Absent, &shell)
+    }
+
+    /// Gives the command to the meaning of commands, once for each directory it may run in.
+    pub(in crate::command) fn hand_over(&mut self, call: &Call, program: Program, shell: &Shell) -> Ends {
+        if self.probing > 0 {
+            self.print(Printed::Unknown("output".into()), shell);
+            return Ends::Same(shell.clone());
+        }
+        let dirs = shell.dirs.each();
+        let several = dirs.len() > 1;
+        let mut exit = None;
+        let mut outputs = Vec::new();
+        for dir in dirs {
+            let certainty = if several { Certainty::Maybe } else { self.certainty(shell) };
+            let command = SimpleCommand {
+                words: call.words.clone(),
+                program: program.clone(),
+                redirections: call.redirections.clone(),
+                stdin: shell.stdin(),
+                span: self.place(call.span),
+                dir: dir.clone(),
+                env: shell.env(self.world),
+                certainty,
+                pasted: self.pasted.clone(),
+                wrappers: self.wrappers.clone(),
+            };
+            let view = View { world: self.world, disk: &self.disk };
+            let effect = self.verbs.simple(&command, &view, &mut self.plan);
+            exit = match exit {
+                None => Some(effect.exit),
+                Some(known) if known == effect.exit => Some(known),
+                Some(_) => Some(Exit::Unknown),
+            };
+            outputs.push(effect.output.clone());
+            self.take_effect(effect, dir, shell);
+        }
+        if self.is_captured() {
+            let printed = match outputs.pop() {
+                Some(Some(output)) if !several => Printed::Text(output),
+                _ => Printed::Unknown(output_of(call)),
+            };
+            self.print(printed, shell);
+        }
+        Ends::exiting(exit.unwrap_or_default(), shell.clone())
+    }
+
+    fn take_effect(&mut self, effect: Effect, dir: Dir, shell: &Shell) {
+        for (path, bytes) in effect.writes {
+            let bytes = bytes.filter(|_| self.uncertain == 0);
+            self.disk.write(path, bytes);
+        }
+        self.disk.anything |= effect.changes_files;
+        for nested in effect.run {
+            self.run_nested(nested, &dir, shell);
+        }
+    }
+
+    /// Code that a command runs in turn.
+    fn run_nested(&mut self, nested: Nested, dir: &Dir, shell: &Shell) {
+        let mut inside = shell.new_process(crate::command::lex::Dialect::Bash);
+        inside.options.posix = true;
+        inside.options.expand_aliases = true;
+        inside.dirs = match nested.dir.as_ref().unwrap_or(dir) {
+            Dir::Known(path) => Dirs::one(path.clone()),
+            Dir::Unknown(why) => Dirs::unknown(why.clone()),
+        };
+        let env: Vec<(OsString, EnvChange)> = nested.env;
+        inside.apply_env(&env);
+        let certain = nested.certainty == Certainty::Always;
+        let because = nested.because;
+        let run = |walk: &mut Self| match nested.code {
+            Code::Shell { text: Value::Known(text), args } => {
+                let (zero, rest) = match args.split_first() {
+                    Some((zero, rest)) => (zero.clone(), rest.to_vec()),
+                    None => (known("sh"), Vec::new()),
+                };
+                inside.arguments = Rc::new(Arguments { zero, rest });
+                walk.run_process(&text, inside);
+            }
+            Code::Shell { text: Value::Unknown(value), .. } => {
+                walk.opaque(format!("{because} runs text that is not known: {}", value.why), &inside);
+            }
+            Code::Argv(words) => {
+                let call = Call {
+                    words,
+                    redirections: Vec::new(),
+                    span: walk.span.unwrap_or(walk.here),
+                    programs_only: true,
+                    no_builtins: true,
+                };
+                drop(walk.run_if_any(call, inside));
+            }
+        };
+        if certain { run(self) } else { self.perhaps(run) }
+    }
+}
+
+fn output_of(call: &Call) -> SafeText {
+    match call.name() {
+        Some(name) => SafeText::quoted(format!("output of {name}").as_bytes(), 60),
+        None => "output of a program that is not known".into(),
+    }
+}
+
+/// Programs whose output the walk knows itself.
+pub(in crate::command) fn is_tool(base: &BStr) -> bool {
+    matches!(
+        base.as_bytes(),
+        b"cat"
+            | b"tee"
+            | b"basename"
+            | b"dirname"
+            | b"echo"
+            | b"printf"
+            | b"pwd"
+            | b"which"
+            | b"base64"
+            | b"true"
+            | b"false"
+            | b"test"
+            | b"["
+            | b"bash"
+            | b"rbash"
+            | b"sh"
+            | b"dash"
+            | b"ash"
+            | b"ksh"
+            | b"mksh"
+            | b"zsh"
+    )
+}
+
+fn is_binary(path: &Path) -> bool {
+    use std::io::Read;
+    let mut head = [0; HEAD_BYTES];
+    let Ok(metadata) = path.metadata() else { return true };
+    if !metadata.is_file() {
+        return true;
+    }
+    match std::fs::File::open(path).and_then(|mut file| file.read(&mut head)) {
+        Ok(length) => head.get(..length).is_none_or(|head| head.contains(&0)),
+        Err(_) => true,
+    }
+}

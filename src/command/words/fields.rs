@@ -1,0 +1,130 @@
+//! Fields being put together: known text, quoted or not, and holes where something is not known.
+
+use std::ops::Range;
+
+use bstr::BString;
+
+use super::pattern::{Unit, units};
+use crate::command::simple::{UnknownValue, Value};
+use crate::text::SafeText;
+
+/// A piece of a field.
+#[derive(Clone, Debug)]
+pub enum Piece {
+    Text { bytes: Vec<u8>, quoted: bool },
+    Hole { why: SafeText, span: Range<usize>, many: bool },
+}
+
+/// The fields of one word.
+#[derive(Default)]
+pub struct Fields {
+    done: Vec<Vec<Piece>>,
+    current: Vec<Piece>,
+    /// Whether the current field exists although it may be empty (`""`).
+    open: bool,
+}
+
+impl Fields {
+    pub fn open(&mut self) {
+        self.open = true;
+    }
+
+    pub fn text(&mut self, bytes: &[u8], quoted: bool) {
+        if !bytes.is_empty() {
+            self.current.push(Piece::Text { bytes: bytes.to_vec(), quoted });
+            self.open = true;
+        }
+    }
+
+    /// A word that is known, or a hole where it is not.
+    pub fn value(&mut self, value: &Value, quoted: bool) {
+        match value {
+            Value::Known(text) => self.text(text, quoted),
+            Value::Unknown(unknown) => {
+                self.text(&unknown.prefix, true);
+                let many = !quoted || unknown.many;
+                self.current.push(Piece::Hole { why: unknown.why.clone(), span: unknown.span.clone(), many });
+                self.open = true;
+                self.text(&unknown.suffix, true);
+            }
+        }
+    }
+
+    /// Ends the current field.
+    pub fn end(&mut self) {
+        if self.open {
+            self.done.push(std::mem::take(&mut self.current));
+            self.open = false;
+        }
+    }
+
+    /// Unquoted text, cut at the bytes of `separators`.
+    pub fn split(&mut self, text: &[u8], separators: &[u8]) {
+        let is_space = |byte: &u8| separators.contains(byte) && matches!(byte, b' ' | b'\t' | b'\n');
+        let mut rest = text;
+        while let Some(first) = rest.first() {
+            if separators.contains(first) {
+                let spaces = rest.iter().take_while(|byte| is_space(byte)).count();
+                rest = rest.get(spaces..).unwrap_or_default();
+                if let Some(hard) = rest.first().filter(|byte| separators.contains(byte) && !is_space(byte)) {
+                    let _ = hard;
+                    self.open = true;
+                    rest = rest.get(1..).unwrap_or_default();
+                    let spaces = rest.iter().take_while(|byte| is_space(byte)).count();
+                    rest = rest.get(spaces..).unwrap_or_default();
+                }
+                self.end();
+                continue;
+            }
+            let length = rest.iter().position(|byte| separators.contains(byte)).unwrap_or(rest.len());
+            self.text(rest.get(..length).unwrap_or_default(), false);
+            rest = rest.get(length..).unwrap_or_default();
+        }
+    }
+
+    pub fn finish(mut self) -> Vec<Vec<Piece>> {
+        self.end();
+        self.done
+    }
+}
+
+/// The units of a field without holes, for patterns.
+pub fn units_of(field: &[Piece]) -> Option<Vec<Unit>> {
+    let mut all = Vec::new();
+    for piece in field {
+        match piece {
+            Piece::Text { bytes, quoted } => all.extend(units(bytes, *quoted)),
+            Piece::Hole { .. } => return None,
+        }
+    }
+    Some(all)
+}
+
+/// The word that a field makes.
+pub fn value_of(field: &[Piece]) -> Value {
+    let mut prefix = Vec::new();
+    let mut suffix = Vec::new();
+    let mut hole: Option<(SafeText, Range<usize>)> = None;
+    let mut any_many = false;
+    for piece in field {
+        match piece {
+            Piece::Text { bytes, .. } if hole.is_none() => prefix.extend_from_slice(bytes),
+            Piece::Text { bytes, .. } => suffix.extend_from_slice(bytes),
+            Piece::Hole { why, span, many } => {
+                hole.get_or_insert_with(|| (why.clone(), span.clone()));
+                any_many |= *many;
+                suffix.clear();
+            }
+        }
+    }
+    match hole {
+        None => Value::Known(BString::new(prefix)),
+        Some((why, span)) => Value::Unknown(UnknownValue {
+            why,
+            span,
+            prefix: BString::new(prefix),
+            suffix: BString::new(suffix),
+            many: any_many,
+        }),
+    }
+}

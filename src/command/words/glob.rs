@@ -1,0 +1,71 @@
+//! File name expansion against the real directories, without changing anything.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+use bstr::{BString, ByteSlice};
+
+use super::pattern::{Unit, is_pattern, matches};
+
+/// Most directory entries that are looked at for one word.
+const MAX_ENTRIES: usize = 4096;
+
+/// The file names that match, sorted; `None` when there are too many to look at.
+pub fn expand(field: &[Unit], dir: &Path, dot_files: bool) -> Option<Vec<BString>> {
+    let components: Vec<&[Unit]> = field.split(|unit| unit.byte == b'/').collect();
+    let mut found: Vec<BString> = vec![BString::default()];
+    let mut looked_at = 0;
+    for (index, component) in components.iter().enumerate() {
+        let last = index + 1 == components.len();
+        let mut next = Vec::new();
+        for base in &found {
+            if is_pattern(component) {
+                for name in entries(&absolute(dir, base), &mut looked_at)? {
+                    let hidden = name.first() == Some(&b'.');
+                    let asked = component.first().is_some_and(|unit| unit.byte == b'.');
+                    if (!hidden || asked || dot_files) && matches(component, &name) {
+                        next.push(join(base, &name, index));
+                    }
+                }
+            } else {
+                let name: Vec<u8> = component.iter().map(|unit| unit.byte).collect();
+                next.push(join(base, &name, index));
+            }
+        }
+        if !last {
+            next.retain(|path| path.is_empty() || absolute(dir, path).is_dir());
+        } else if !is_pattern(component) {
+            next.retain(|path| absolute(dir, path).symlink_metadata().is_ok());
+        }
+        found = next;
+    }
+    found.sort();
+    Some(found)
+}
+
+fn join(base: &BString, name: &[u8], index: usize) -> BString {
+    let mut path = base.clone();
+    if index > 0 {
+        path.push(b'/');
+    }
+    path.extend_from_slice(name);
+    path
+}
+
+fn absolute(dir: &Path, path: &BString) -> PathBuf {
+    let Ok(path) = path.to_os_str().map(OsStr::to_owned) else { return dir.to_owned() };
+    dir.join(path)
+}
+
+fn entries(dir: &Path, looked_at: &mut usize) -> Option<Vec<BString>> {
+    let Ok(listing) = std::fs::read_dir(dir) else { return Some(Vec::new()) };
+    let mut names = Vec::new();
+    for entry in listing.flatten() {
+        *looked_at += 1;
+        if *looked_at > MAX_ENTRIES {
+            return None;
+        }
+        names.push(BString::from(entry.file_name().as_encoded_bytes()));
+    }
+    Some(names)
+}

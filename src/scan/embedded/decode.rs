@@ -67,13 +67,24 @@ pub(super) struct Pass {
     before: Option<Rc<Pass>>,
 }
 
+/// What counts as encoded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Taste {
+    /// What gitleaks decodes.
+    Compat,
+    /// Also base64 of letters alone, with padding in the alphabet of URLs, without in the other.
+    Lenient,
+}
+
 /// Decodes every encoded part of `text`; `None` when there is none.
-pub(super) fn pass(text: &[u8], before: Option<Rc<Pass>>) -> Option<(Vec<u8>, Pass)> {
+pub(super) fn pass(text: &[u8], before: Option<Rc<Pass>>, taste: Taste) -> Option<(Vec<u8>, Pass)> {
     let mut decoded_text = Vec::new();
     let mut segments: Vec<Segment> = Vec::new();
     let mut copied = 0;
     for (kind, encoded) in candidates(text) {
-        let Some(decoded) = text.get(encoded.0..encoded.1).and_then(|encoded| decode(kind, encoded)) else { continue };
+        let Some(decoded) = text.get(encoded.0..encoded.1).and_then(|encoded| decode(kind, encoded, taste)) else {
+            continue;
+        };
         if segments.is_empty() {
             decoded_text.reserve(text.len());
         }
@@ -100,6 +111,23 @@ pub(super) fn pass(text: &[u8], before: Option<Rc<Pass>>) -> Option<(Vec<u8>, Pa
     decoded_text.extend_from_slice(text.get(copied..).unwrap_or_default());
     let depth = before.as_ref().map_or(1, |before| before.depth + 1);
     Some((decoded_text, Pass { segments, depth, before }))
+}
+
+/// The parts of a text in which something can be decoded, each with so many bytes round it.
+pub(super) fn islands(text: &[u8], around: usize, taste: Taste) -> Vec<Span> {
+    let mut islands: Vec<Span> = Vec::new();
+    for (kind, encoded) in Finder::new(text) {
+        let inside = islands.last().is_some_and(|last| encoded.1 <= last.1 - around.min(last.1));
+        if inside || text.get(encoded.0..encoded.1).and_then(|encoded| decode(kind, encoded, taste)).is_none() {
+            continue;
+        }
+        let (start, end) = (encoded.0.saturating_sub(around), (encoded.1 + around).min(text.len()));
+        match islands.last_mut() {
+            Some(last) if start <= last.1 => last.1 = end,
+            _ => islands.push((start, end)),
+        }
+    }
+    islands
 }
 
 impl Pass {
@@ -360,12 +388,15 @@ fn re2_valid_length(line: &[u8]) -> usize {
     at
 }
 
-fn decode(kind: Kind, encoded: &[u8]) -> Option<Vec<u8>> {
+fn decode(kind: Kind, encoded: &[u8], taste: Taste) -> Option<Vec<u8>> {
     let decoded = match kind {
         Kind::Percent => decode_percent(encoded)?,
         Kind::Unicode => decode_unicode(encoded),
         Kind::Hex => printable(encoded.iter().any(u8::is_ascii_digit).then(|| hex::decode(encoded).ok())??)?,
-        Kind::Base64 => decode_base64(encoded)?,
+        Kind::Base64 => match taste {
+            Taste::Compat => decode_base64(encoded)?,
+            Taste::Lenient => decode_any_base64(encoded)?,
+        },
     };
     (!decoded.is_empty()).then_some(decoded)
 }
@@ -438,4 +469,30 @@ fn decode_base64(encoded: &[u8]) -> Option<Vec<u8>> {
     let standard = || shows(&STANDARD).then(|| STANDARD.decode(encoded).ok().and_then(printable)).flatten();
     let url = || shows(&URL).then(|| URL.decode(encoded).ok().and_then(printable)).flatten();
     standard().or_else(url)
+}
+
+/// Base64 in either alphabet, padded or not.
+fn decode_any_base64(encoded: &[u8]) -> Option<Vec<u8>> {
+    const CONFIG: GeneralPurposeConfig = GeneralPurposeConfig::new()
+        .with_decode_allow_trailing_bits(true)
+        .with_decode_padding_mode(DecodePaddingMode::RequireNone);
+    const STANDARD: GeneralPurpose = GeneralPurpose::new(&alphabet::STANDARD, CONFIG);
+    let end = encoded.iter().rposition(|&byte| byte != b'=')? + 1;
+    let plain = encoded.get(..end)?;
+    let decodes = |text: &[u8]| STANDARD.decode(text).ok().and_then(printable);
+    if plain.iter().any(|byte| matches!(byte, b'-' | b'_')) {
+        let standard: Vec<u8> = plain
+            .iter()
+            .map(|&byte| match byte {
+                b'-' => b'+',
+                b'_' => b'/',
+                _ => byte,
+            })
+            .collect();
+        decodes(standard.get(..4)?)?;
+        return decodes(&standard);
+    }
+    // Most of what looks like base64 is none, and shows it in its first group.
+    decodes(plain.get(..4)?)?;
+    decodes(plain)
 }

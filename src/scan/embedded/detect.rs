@@ -7,13 +7,15 @@
 use std::rc::Rc;
 
 use super::allowlist::{self, Place, Targets};
-use super::decode::{self, Kinds, Pass};
+use super::decode::{self, Kinds, Pass, Taste};
 use super::demand::{self, Subject};
 use super::entropy;
+use super::escape::{self, Unescaped};
 use super::locate::{Lines, Location};
 use super::matcher::{self, Caches, Candidate, Haystack, Span};
+use super::plain::{self, PlainPart};
 use super::rules::Rule;
-use super::shared::{ODD_LETTERS, Shared, Use};
+use super::shared::{Shared, Use};
 use super::translate::PatternFault;
 use crate::scan::Confidence;
 
@@ -60,13 +62,32 @@ pub(super) struct Detector<'e> {
     touched: Vec<usize>,
 }
 
+/// What a text holds.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    pub(super) hits: Vec<Hit>,
+    /// Where something begins that could be a finding if the text went on, and the rule.
+    pub(super) open: Option<(usize, usize)>,
+}
+
+/// What a text was made of, to tell where in the raw one a match stands.
+#[derive(Clone, Copy)]
+enum Layer<'t> {
+    /// It is the raw text.
+    Raw,
+    /// Encoded parts of a part of it that begins here were decoded.
+    Decoded(&'t Pass, usize),
+    /// Escapes were undone, as often as there are levels.
+    Unescaped(&'t [Unescaped]),
+}
+
 /// A text in one pass.
 #[derive(Clone, Copy)]
 struct Stage<'t> {
     raw: &'t [u8],
     lines: &'t std::cell::OnceCell<Lines>,
     haystack: Haystack<'t>,
-    pass: Option<&'t Pass>,
+    layer: Layer<'t>,
     place: Place<'t>,
     /// The 1-based line of the item on which the text begins.
     first_line: usize,
@@ -77,6 +98,11 @@ impl<'t> Stage<'t> {
         self.lines.get_or_init(|| Lines::new(self.raw))
     }
 }
+
+/// How much is read round what can be decoded.
+const AROUND_DECODED: usize = 1024;
+/// How often escapes are undone.
+const ESCAPE_LEVELS: usize = 2;
 
 impl<'e> Detector<'e> {
     pub(super) fn new(shared: &'e Shared, wanted: Wanted) -> Self {
@@ -92,31 +118,74 @@ impl<'e> Detector<'e> {
     }
 
     /// Everything that is found in a text.
-    pub(super) fn detect(
-        &mut self,
-        text: &[u8],
-        first_line: usize,
-        place: Place<'_>,
-    ) -> Result<Vec<Hit>, PatternFault> {
-        let mut hits = Vec::new();
+    pub(super) fn detect(&mut self, text: &[u8], first_line: usize, place: Place<'_>) -> Result<Found, PatternFault> {
+        let mut found = Found::default();
         let lines = std::cell::OnceCell::new();
-        let stage = Stage { raw: text, lines: &lines, haystack: Haystack::new(text), pass: None, place, first_line };
-        self.run_pass(stage, &mut hits)?;
+        let stage =
+            Stage { raw: text, lines: &lines, haystack: Haystack::new(text), layer: Layer::Raw, place, first_line };
+        self.run_pass(stage, &mut found)?;
+        if self.wanted.compat {
+            self.decode(stage, (0, text.len()), Taste::Compat, &mut found)?;
+        } else {
+            for part in escape::parts(text) {
+                self.unescape(stage, part, &mut found)?;
+            }
+            if self.wanted.decode_depth > 0 {
+                for island in decode::islands(text, AROUND_DECODED, Taste::Lenient) {
+                    self.decode(stage, island, Taste::Lenient, &mut found)?;
+                }
+            }
+        }
+        self.yield_generic(&mut found.hits);
+        Ok(found)
+    }
+
+    /// What stands in a part of the raw text once it is decoded, and decoded again.
+    fn decode(&mut self, stage: Stage<'_>, part: Span, taste: Taste, found: &mut Found) -> Result<(), PatternFault> {
+        let raw = stage.raw.get(part.0..part.1).unwrap_or_default();
         let mut before: Option<Rc<Pass>> = None;
         let mut decoded: Option<Vec<u8>> = None;
         for _ in 0..self.wanted.decode_depth {
-            let Some((next, pass)) = decode::pass(decoded.as_deref().unwrap_or(text), before.take()) else { break };
-            let stage = Stage { haystack: Haystack::new(&next), pass: Some(&pass), ..stage };
-            self.run_pass(stage, &mut hits)?;
+            let Some((next, pass)) = decode::pass(decoded.as_deref().unwrap_or(raw), before.take(), taste) else {
+                break;
+            };
+            let stage = Stage { haystack: Haystack::new(&next), layer: Layer::Decoded(&pass, part.0), ..stage };
+            self.run_pass(stage, found)?;
             before = Some(Rc::new(pass));
             decoded = Some(next);
         }
-        self.yield_generic(&mut hits);
-        Ok(hits)
+        Ok(())
     }
 
-    fn run_pass(&mut self, mut stage: Stage<'_>, hits: &mut Vec<Hit>) -> Result<(), PatternFault> {
-        self.find_keywords(&mut stage);
+    /// What stands in a part of the raw text once its escapes are undone, and is not found without.
+    fn unescape(&mut self, stage: Stage<'_>, part: Span, found: &mut Found) -> Result<(), PatternFault> {
+        let mut levels = vec![Unescaped::new(stage.raw, part)];
+        loop {
+            let Some(last) = levels.last() else { return Ok(()) };
+            let mut deeper = Found::default();
+            let stage = Stage { haystack: Haystack::new(&last.text), layer: Layer::Unescaped(&levels), ..stage };
+            self.run_pass(stage, &mut deeper)?;
+            let is_known = |hit: &Hit| {
+                found.hits.iter().any(|known| {
+                    known.rule == hit.rule
+                        && known.secret == hit.secret
+                        && known.span.0 < hit.span.1
+                        && hit.span.0 < known.span.1
+                })
+            };
+            deeper.hits.retain(|hit| !is_known(hit));
+            found.hits.append(&mut deeper.hits);
+            if levels.len() >= ESCAPE_LEVELS || escape::parts(&last.text).is_empty() {
+                return Ok(());
+            }
+            let next = Unescaped::new(&last.text, (0, last.text.len()));
+            levels.push(next);
+        }
+    }
+
+    fn run_pass(&mut self, stage: Stage<'_>, found: &mut Found) -> Result<(), PatternFault> {
+        let plain = self.find_keywords(stage.haystack.text);
+        let stage = Stage { haystack: Haystack { plain: &plain, ..stage.haystack }, ..stage };
         let mut touched = std::mem::take(&mut self.touched);
         touched.extend(self.shared.always.iter().filter(|&&rule| !self.gated.get(rule).copied().unwrap_or(true)));
         touched.sort_unstable();
@@ -124,7 +193,7 @@ impl<'e> Detector<'e> {
         for &rule in &touched {
             let tried = self.gated.get(rule).copied().unwrap_or(false) || self.shared.always.contains(&rule);
             if tried {
-                self.run_rule(rule, stage, hits)?;
+                self.run_rule(rule, stage, found)?;
             }
         }
         for &rule in &touched {
@@ -139,18 +208,15 @@ impl<'e> Detector<'e> {
     }
 
     /// Notes which rules are to be tried on a text, and where.
-    fn find_keywords(&mut self, stage: &mut Stage<'_>) {
+    fn find_keywords(&mut self, text: &[u8]) -> Vec<PlainPart> {
         let shared = self.shared;
-        let text = stage.haystack.text;
-        let mut odd = false;
-        shared.prefilter.scan(text, 0, text.len(), &mut |at, needle| match shared.uses.get(needle) {
-            Some(uses) => self.note(text, at, uses, true, true),
-            None => odd = true,
+        let mut odd = Vec::new();
+        shared.prefilter.scan(text, &mut |at, needle| match shared.uses.get(needle) {
+            Some(uses) => self.note(text, at, uses),
+            None => odd.push(at),
         });
-        if odd {
-            stage.haystack.odd_letters = true;
-            self.find_odd_keywords(text);
-        }
+        let plain = plain::parts(text, &odd, shared.prefilter.longest());
+        plain.iter().for_each(|part| self.find_plain_keywords(part));
         if !shared.unusual.is_empty() {
             let lower = allowlist::lower(text);
             for (word, rule) in &shared.unusual {
@@ -159,18 +225,19 @@ impl<'e> Detector<'e> {
                 }
             }
         }
+        plain
     }
 
     #[inline]
-    fn note(&mut self, text: &[u8], at: usize, uses: &[Use], guarded: bool, counts: bool) {
+    fn note(&mut self, text: &[u8], at: usize, uses: &[Use]) {
         for one in uses {
             let rule = usize::from(one.rule);
-            if counts && one.is_keyword {
+            if one.is_keyword {
                 self.gate(rule);
             }
             if let (Some(method), Some(candidates)) = (self.shared.method(rule), self.candidates.get_mut(rule)) {
                 let before = candidates.len();
-                method.note(text, at, usize::from(one.word), guarded, candidates);
+                method.note(text, at, usize::from(one.word), true, candidates);
                 if before == 0 && !candidates.is_empty() {
                     self.touched.push(rule);
                 }
@@ -188,64 +255,47 @@ impl<'e> Detector<'e> {
         }
     }
 
-    /// The same for a text with signs that are letters in another case: a copy with plain letters is
-    /// searched, and places are mapped back.
-    fn find_odd_keywords(&mut self, text: &[u8]) {
-        let mut plain = Vec::with_capacity(text.len());
-        // Where the copy and the text are at the same character, behind each sign.
-        let mut steps = vec![(0_usize, 0_usize)];
-        let mut long_s = Vec::new();
-        let mut at = 0;
-        while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
-            let odd = ODD_LETTERS.iter().find(|(letter, _)| rest.starts_with(letter.as_bytes()));
-            match odd {
-                Some(&(letter, byte)) => {
-                    if byte == b's' {
-                        long_s.push(plain.len());
-                    }
-                    plain.push(byte);
-                    at += letter.len();
-                    steps.push((plain.len(), at));
-                }
-                None => {
-                    plain.extend(rest.first());
-                    at += 1;
-                }
-            }
-        }
-        let back = |place: usize| {
-            let step = steps.partition_point(|step| step.0 <= place).saturating_sub(1);
-            steps.get(step).map_or(place, |step| step.1 + (place - step.0))
-        };
+    /// The keywords that hold a sign which is a letter in another case, in a copy with plain letters.
+    fn find_plain_keywords(&mut self, part: &PlainPart) {
         let shared = self.shared;
-        let first_own: Vec<(usize, usize)> =
-            self.candidates.iter().enumerate().map(|(rule, own)| (rule, own.len())).collect();
-        shared.prefilter.scan(&plain, 0, plain.len(), &mut |at, needle| {
-            if let Some(uses) = shared.uses.get(needle) {
-                let end = at + shared.prefilter.length(needle);
-                // A keyword's `s` is not found in a long s, though a regex that ignores case finds it.
-                let counts = !long_s.iter().any(|place| (at..end).contains(place));
-                self.note(&plain, at, uses, false, counts);
+        shared.prefilter.scan(&part.text, &mut |at, needle| {
+            let Some(uses) = shared.uses.get(needle) else { return };
+            let counts = !part.holds_long_s((at, at + shared.prefilter.length(needle)));
+            for one in uses {
+                let rule = usize::from(one.rule);
+                if counts && one.is_keyword {
+                    self.gate(rule);
+                }
+                let (Some(method), Some(candidates)) = (shared.method(rule), self.candidates.get_mut(rule)) else {
+                    continue;
+                };
+                let known = candidates.len();
+                method.note(&part.text, at, usize::from(one.word), false, candidates);
+                candidates.iter_mut().skip(known).for_each(|candidate| candidate.0 = part.original(candidate.0));
+                if candidates.len() > known {
+                    self.touched.push(rule);
+                }
             }
         });
-        for (rule, own) in first_own {
-            for candidate in self.candidates.get_mut(rule).into_iter().flat_map(|all| all.iter_mut().skip(own)) {
-                candidate.0 = back(candidate.0);
-            }
-        }
     }
 
     /// One rule, with what it requires near by.
-    fn run_rule(&mut self, place: usize, stage: Stage<'_>, hits: &mut Vec<Hit>) -> Result<(), PatternFault> {
+    fn run_rule(&mut self, place: usize, stage: Stage<'_>, found: &mut Found) -> Result<(), PatternFault> {
         let rule = self.shared.rule(place);
         if rule.skip_report {
             return Ok(());
         }
-        let mut found = self.matches_of(place, rule, stage)?;
-        if !found.is_empty() && !rule.required.is_empty() {
-            self.keep_accompanied(rule, stage, &mut found)?;
+        let (mut hits, open) = self.matches_of(place, rule, stage)?;
+        // A file that is a finding by its path needs no company.
+        if rule.regex.is_some() && !hits.is_empty() && !rule.required.is_empty() {
+            self.keep_accompanied(rule, stage, &mut hits)?;
         }
-        hits.append(&mut found);
+        found.hits.append(&mut hits);
+        if let (Some(start), Layer::Raw) = (open, stage.layer)
+            && found.open.is_none_or(|(earlier, _)| start < earlier)
+        {
+            found.open = Some((start, place));
+        }
         Ok(())
     }
 
@@ -253,7 +303,7 @@ impl<'e> Detector<'e> {
         for required in &rule.required {
             // One that is not in force is never satisfied.
             let near = match self.shared.set.find(&required.id) {
-                Some(place) => self.matches_of(place, self.shared.rule(place), stage)?,
+                Some(place) => self.matches_of(place, self.shared.rule(place), stage)?.0,
                 None => Vec::new(),
             };
             let within = |limit: Option<i64>, one: usize, other: usize| {
@@ -271,32 +321,40 @@ impl<'e> Detector<'e> {
         Ok(())
     }
 
-    fn matches_of(&mut self, place: usize, rule: &Rule, stage: Stage<'_>) -> Result<Vec<Hit>, PatternFault> {
-        let Some(pattern) = &rule.regex else { return self.file_itself(place, rule, stage) };
+    /// The findings of one rule, and where one could begin if the text went on.
+    fn matches_of(
+        &mut self,
+        place: usize,
+        rule: &Rule,
+        stage: Stage<'_>,
+    ) -> Result<(Vec<Hit>, Option<usize>), PatternFault> {
+        let nothing = (Vec::new(), None);
+        let Some(pattern) = &rule.regex else { return Ok((self.file_itself(place, rule, stage)?, None)) };
         let (Some(method), Some(candidates), Some(caches)) =
             (self.shared.method(place), self.candidates.get_mut(place), self.caches.get_mut(place))
         else {
-            return Ok(Vec::new());
+            return Ok(nothing);
         };
         if candidates.is_empty() && method.needs_candidates() {
-            return Ok(Vec::new());
+            return Ok(nothing);
         }
         if lists_allow_place(rule, stage.place)? || !path_fits(rule, stage.place)? {
-            return Ok(Vec::new());
+            return Ok(nothing);
         }
-        let spans = matcher::matches(pattern, method, stage.haystack, candidates, caches)?;
+        let matches = matcher::matches(pattern, method, stage.haystack, candidates, caches)?;
         let mut hits = Vec::new();
-        for span in spans {
+        for span in matches.spans {
             if let Some(hit) = self.judge(place, rule, stage, span)? {
                 hits.push(hit);
             }
         }
-        Ok(hits)
+        Ok((hits, matches.open))
     }
 
     /// A rule without a regex reports a file by its path, once for each text and never when decoding.
     fn file_itself(&self, place: usize, rule: &Rule, stage: Stage<'_>) -> Result<Vec<Hit>, PatternFault> {
-        if stage.pass.is_some() || lists_allow_place(rule, stage.place)? || !path_fits(rule, stage.place)? {
+        if !matches!(stage.layer, Layer::Raw) || lists_allow_place(rule, stage.place)? || !path_fits(rule, stage.place)?
+        {
             return Ok(Vec::new());
         }
         let path = stage.place.path.unwrap_or_default();
@@ -320,16 +378,21 @@ impl<'e> Detector<'e> {
         let matched = trim_line_feeds(text.get(span.0..span.1).unwrap_or_default());
         let mut decoded = None;
         let mut decoded_line: &[u8] = &[];
-        let raw_span = match stage.pass {
-            None => (span.0, span.0 + matched.len()),
-            Some(pass) => {
+        let raw_span = match stage.layer {
+            Layer::Raw => (span.0, span.0 + matched.len()),
+            Layer::Unescaped(levels) => {
+                let original = |place: usize| levels.iter().rev().fold(place, |place, level| level.original(place));
+                (original(span.0), original(span.1))
+            }
+            Layer::Decoded(pass, part_start) => {
                 let touched = pass.touched(span);
                 if touched.is_empty() {
                     return Ok(None);
                 }
                 decoded = Some((decode::kinds(touched), pass.depth));
                 decoded_line = decode::line(touched, text);
-                pass.original(touched, span)
+                let original = pass.original(touched, span);
+                (part_start + original.0, part_start + original.1)
             }
         };
         let location = stage.lines().locate(stage.raw, raw_span.0, raw_span.1);

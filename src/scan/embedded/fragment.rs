@@ -71,6 +71,19 @@ fn appended(rest: &[u8], bulk: usize) -> usize {
     }
 }
 
+/// Extensions that make gitleaks take a file for an archive, wherever they stand in its name.
+const ARCHIVE_MARKS: &[&str] =
+    &[".br", ".bz2", ".gz", ".lz4", ".rar", ".s2", ".sz", ".tar", ".xz", ".zip", ".zst", ".zz", ".7z"];
+/// The same at the end of its name.
+const ARCHIVE_ENDS: &[&str] = &[".lz", ".mz"];
+
+/// Whether gitleaks takes a file for an archive, which it does not open as it is asked here.
+pub(super) fn is_archive_name(path: &[u8]) -> bool {
+    let name = path.rsplit(|&byte| byte == b'/').next().unwrap_or(path);
+    let name = String::from_utf8_lossy(&super::allowlist::lower(name)).into_owned();
+    ARCHIVE_MARKS.iter().any(|mark| name.contains(mark)) || ARCHIVE_ENDS.iter().any(|end| name.ends_with(end))
+}
+
 /// Beginnings of files of type `application/*`, as the library that gitleaks asks knows them.
 const BEGINNINGS: &[&[u8]] = &[
     b"MZ",

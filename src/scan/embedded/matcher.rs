@@ -7,6 +7,7 @@
 
 use std::sync::OnceLock;
 
+use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use regex_automata::hybrid::dfa::{self, DFA};
 use regex_automata::nfa::thompson;
 use regex_automata::{Anchored, Input, meta};
@@ -14,6 +15,7 @@ use regex_automata::{Anchored, Input, meta};
 use super::class::ByteSet;
 use super::factor::{Extent, Factor, Plan, Profile};
 use super::pattern::Pattern;
+use super::plain::PlainPart;
 use super::translate::{Node, PatternFault, Text};
 
 /// A match: first byte and one past the last.
@@ -46,7 +48,7 @@ pub(super) struct Near {
     /// For each of the words that were handed to [`Method::new`]: where texts stand relative to it.
     sites: Vec<Vec<Site>>,
     /// The texts themselves, where the words do not tell their places.
-    own: Option<aho_corasick::AhoCorasick>,
+    own: Option<AhoCorasick>,
     /// Which (factor, text) each pattern of `own` is.
     own_texts: Vec<(u16, u16)>,
     /// Nothing stands before the texts, and the rest is short: a match begins at a text.
@@ -203,9 +205,9 @@ impl Near {
             }
         }
         self.sites.iter_mut().for_each(Vec::clear);
-        self.own = aho_corasick::AhoCorasick::builder()
+        self.own = AhoCorasick::builder()
             .ascii_case_insensitive(true)
-            .kind(Some(aho_corasick::AhoCorasickKind::ContiguousNFA))
+            .kind(Some(AhoCorasickKind::ContiguousNFA))
             .build(texts)
             .ok();
         self.own.is_some().then_some(())
@@ -260,15 +262,23 @@ impl Near {
 pub(super) struct Haystack<'t> {
     pub(super) text: &'t [u8],
     pub(super) ascii: bool,
-    /// It holds a sign of several bytes that is a letter in another case, which only the pattern
-    /// itself can find.
-    pub(super) odd_letters: bool,
+    /// Copies of its parts with signs that are letters in another case.
+    pub(super) plain: &'t [PlainPart],
 }
 
 impl<'t> Haystack<'t> {
     pub(super) fn new(text: &'t [u8]) -> Self {
-        Self { text, ascii: text.is_ascii(), odd_letters: false }
+        Self { text, ascii: text.is_ascii(), plain: &[] }
     }
+}
+
+/// What a search found.
+#[derive(Debug, Default)]
+pub(super) struct Matches {
+    /// In order.
+    pub(super) spans: Vec<Span>,
+    /// Where something begins that could be a match if the text went on.
+    pub(super) open: Option<usize>,
 }
 
 /// Every match of a pattern, in order.
@@ -278,14 +288,12 @@ pub(super) fn matches(
     haystack: Haystack<'_>,
     candidates: &mut Vec<Candidate>,
     caches: &mut Caches,
-) -> Result<Vec<Span>, PatternFault> {
-    let mut found = Vec::new();
+) -> Result<Matches, PatternFault> {
+    let mut found = Matches::default();
     match method {
-        Method::Near(near) if !(near.own.is_some() && haystack.odd_letters) => {
-            near.matches(pattern, haystack, candidates, caches, &mut found)?;
-        }
-        Method::Everywhere | Method::Near(_) => {
-            search(pattern, haystack, (0, haystack.text.len()), haystack.ascii, caches, &mut found)?;
+        Method::Near(near) => near.matches(pattern, haystack, candidates, caches, &mut found)?,
+        Method::Everywhere => {
+            search(pattern, haystack, (0, haystack.text.len()), haystack.ascii, caches, &mut found.spans)?;
         }
     }
     Ok(found)
@@ -298,24 +306,34 @@ impl Near {
         haystack: Haystack<'_>,
         candidates: &mut Vec<Candidate>,
         caches: &mut Caches,
-        found: &mut Vec<Span>,
+        found: &mut Matches,
     ) -> Result<(), PatternFault> {
         if let Some(own) = &self.own {
             candidates.clear();
-            for hit in own.find_overlapping_iter(haystack.text) {
-                if let Some(&(factor, text)) = self.own_texts.get(hit.pattern().as_usize())
-                    && self.admits(haystack.text, hit.start(), Site { factor, text, offset: 0 }, true)
-                {
-                    candidates.push((hit.start(), factor));
-                }
+            self.look_up(own, haystack.text, true, candidates);
+            for part in haystack.plain {
+                let known = candidates.len();
+                self.look_up(own, &part.text, false, candidates);
+                candidates.iter_mut().skip(known).for_each(|candidate| candidate.0 = part.original(candidate.0));
             }
         }
         candidates.sort_unstable();
         candidates.dedup();
         if self.anchored {
-            self.at_texts(pattern, haystack, candidates, caches, found)
+            self.at_texts(pattern, haystack, candidates, caches, &mut found.spans)
         } else {
             self.around_texts(pattern, haystack, candidates, caches, found)
+        }
+    }
+
+    /// The places of the texts, found without the rule's words.
+    fn look_up(&self, own: &AhoCorasick, text: &[u8], guarded: bool, candidates: &mut Vec<Candidate>) {
+        for hit in own.find_overlapping_iter(text) {
+            if let Some(&(factor, needle)) = self.own_texts.get(hit.pattern().as_usize())
+                && self.admits(text, hit.start(), Site { factor, text: needle, offset: 0 }, guarded)
+            {
+                candidates.push((hit.start(), factor));
+            }
         }
     }
 
@@ -372,11 +390,12 @@ impl Near {
         haystack: Haystack<'_>,
         candidates: &[Candidate],
         caches: &mut Caches,
-        found: &mut Vec<Span>,
+        found: &mut Matches,
     ) -> Result<(), PatternFault> {
         let text = haystack.text;
         let mut regions: Vec<Span> = Vec::new();
         let mut runs = vec![Runs::default(); self.factors.len()];
+        let mut endless = None;
         for &(start, place) in candidates {
             let place_index = usize::from(place);
             let (Some(factor), Some(runs)) = (self.factors.get(place_index), runs.get_mut(place_index)) else {
@@ -387,10 +406,14 @@ impl Near {
             if self.run_check(&input, ascii, caches) == Some(None) {
                 continue;
             }
-            regions.push((
+            let region = (
                 runs.region_start(text, start, &factor.before, haystack.ascii),
                 runs.region_end(text, start + longest(factor), &factor.after, haystack.ascii),
-            ));
+            );
+            if factor.after.most.is_none() && region.1 >= text.len() {
+                endless.get_or_insert(start);
+            }
+            regions.push(region);
         }
         regions.sort_unstable();
         let mut merged: Vec<Span> = Vec::with_capacity(regions.len());
@@ -402,8 +425,10 @@ impl Near {
         }
         for region in merged {
             let ascii = haystack.ascii || text.get(region.0..region.1).is_some_and(<[u8]>::is_ascii);
-            search(pattern, haystack, region, ascii, caches, found)?;
+            search(pattern, haystack, region, ascii, caches, &mut found.spans)?;
         }
+        let ended = |start: usize| found.spans.iter().any(|span| span.1 > start && span.1 < text.len());
+        found.open = endless.filter(|&start| !ended(start));
         Ok(())
     }
 }
@@ -477,7 +502,7 @@ fn search(
             if last_end != Some(one.end()) {
                 found.push((one.start(), one.end()));
             }
-            from = one.end() + 1;
+            from = one.end() + rune_width(haystack.text, one.end());
         } else {
             found.push((one.start(), one.end()));
             from = one.end();
@@ -485,6 +510,13 @@ fn search(
         last_end = Some(one.end());
     }
     Ok(())
+}
+
+/// How far Go goes on behind an empty match: one character, or one byte where there is none.
+fn rune_width(text: &[u8], at: usize) -> usize {
+    let behind = text.get(at..).unwrap_or_default();
+    let window = behind.get(..behind.len().min(4)).unwrap_or_default();
+    bstr::decode_utf8(window).0.map_or(1, char::len_utf8)
 }
 
 /// The groups of a pattern in a text of their own.

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use super::allowlist::{self, Place};
 use super::detect::{Detector, Hit, Wanted};
-use super::fragment::{Cut, Cutter};
+use super::fragment::{self, Cut, Cutter};
 use super::rules::RuleSet;
 use super::selftest::{self, SelfTest};
 use super::shared::Shared;
@@ -151,6 +151,9 @@ impl<'e> EmbeddedSession<'e> {
 
     /// The item as gitleaks cuts it.
     fn fragments(&mut self, subject: Subject<'_>, bytes: &[u8]) -> Result<(), EngineFault> {
+        if self.walker_skips(subject)? {
+            return Ok(());
+        }
         let mut cutter = Cutter::default();
         let mut base = Base::default();
         let mut rest = bytes;
@@ -163,6 +166,21 @@ impl<'e> EmbeddedSession<'e> {
         Ok(())
     }
 
+    /// Whether gitleaks' walk through a directory leaves a file out: by its name, or because a path of
+    /// any global allowlist matches, also of one whose other parts do not hold.
+    fn walker_skips(&self, subject: Subject<'_>) -> Result<bool, EngineFault> {
+        let Some(path) = subject.place.path else { return Ok(false) };
+        if fragment::is_archive_name(path) {
+            return Ok(true);
+        }
+        for list in &self.shared.set.allowlists {
+            if list.allows_path(Some(path)).map_err(|error| pattern_fault(&error))? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
     /// One text with all rules.
     fn text(&mut self, subject: Subject<'_>, text: &[u8], base: Base) -> Result<(), EngineFault> {
         if allowlist::any_allows_place(&self.shared.set.allowlists, subject.place)
@@ -171,8 +189,8 @@ impl<'e> EmbeddedSession<'e> {
             return Ok(());
         }
         let first_line = usize::try_from(base.line).unwrap_or(usize::MAX) + 1;
-        let hits = self.detector.detect(text, first_line, subject.place).map_err(|error| pattern_fault(&error))?;
-        for hit in hits {
+        let found = self.detector.detect(text, first_line, subject.place).map_err(|error| pattern_fault(&error))?;
+        for hit in found.hits {
             let finding = self.finding(subject, text, base, &hit);
             self.reading.findings.push(finding);
         }

@@ -9,6 +9,7 @@ use std::sync::{Arc, OnceLock};
 
 use super::class::ByteSet;
 use super::matcher::Method;
+use super::plain::SIGNS;
 use super::prefilter::{self, Needle, Prefilter};
 use super::rules::{Rule, RuleSet};
 use super::selftest::SelfTest;
@@ -36,9 +37,6 @@ pub(super) struct Use {
     /// Whether the needle is one of its keywords, or only a text that its regex must hold.
     pub(super) is_keyword: bool,
 }
-
-/// Signs that are letters in another case, and what they count as.
-pub(super) const ODD_LETTERS: [(&str, u8); 3] = [("\u{212A}", b'k'), ("\u{0130}", b'i'), ("\u{017F}", b's')];
 
 #[derive(Debug)]
 struct Runtime {
@@ -84,14 +82,13 @@ impl Shared {
             set: Arc::clone(&set),
             self_test,
         };
-        let mut looked_for = Vec::with_capacity(needles.len() + ODD_LETTERS.len());
+        let mut looked_for = Vec::with_capacity(needles.len() + SIGNS.len());
         for (word, uses) in needles {
             looked_for.push(Needle { follow: shared.follow(&word, &uses), text: word.into_bytes() });
             shared.uses.push(uses);
         }
-        looked_for.extend(
-            ODD_LETTERS.iter().map(|(letter, _)| Needle { text: letter.as_bytes().to_vec(), follow: ByteSet::ALL }),
-        );
+        looked_for
+            .extend(SIGNS.iter().map(|(letter, _)| Needle { text: letter.as_bytes().to_vec(), follow: ByteSet::ALL }));
         shared.prefilter = Prefilter::new(looked_for)?;
         Some(shared)
     }

@@ -15,7 +15,7 @@ use super::git_globals::Setting;
 use super::git_table::grammar;
 use super::git_verbs::args;
 use super::meaning::Scene;
-use super::simple::{EnvChange, Value};
+use super::simple::{EnvChange, Seen, Value};
 use crate::text::SafeText;
 
 const WITHOUT_IT: &str = "the same command without it, so that the hooks run";
@@ -53,6 +53,11 @@ pub(super) fn is_control(key: &BStr) -> bool {
     key == "core.hookspath" || is_hook
 }
 
+/// Whether a section holds a key that chooses which hooks run.
+pub(super) fn holds_control(section: &BStr) -> bool {
+    section.eq_ignore_ascii_case(b"core") || section.to_ascii_lowercase().starts_with(b"hook.")
+}
+
 /// Everything that a publishing git command switches off.
 pub(super) fn of_publish(scene: &mut Scene<'_, '_>, call: &Call) {
     of_environment(scene);
@@ -82,26 +87,21 @@ fn of_setting(scene: &mut Scene<'_, '_>, setting: &Setting) {
 
 /// What the environment of a publishing command hides.
 pub(super) fn of_environment(scene: &mut Scene<'_, '_>) {
-    if scene.command.env.is_cleared() {
-        scene.bypass("the environment is emptied, and git's configuration with it", LEAVE_CONFIGURATION);
-        return;
-    }
-    let world = scene.shell.world();
+    let (env, world) = (&scene.command.env, scene.shell.world());
     let mut hidden = Vec::new();
-    for (name, change) in scene.command.env.changes() {
-        let Some(name) = name.to_str() else { continue };
-        let same = match change {
-            EnvChange::Set(value) => world.env.get(OsStr::new(name)) == Some(value),
-            EnvChange::Unset => !world.env.contains_key(OsStr::new(name)),
-            EnvChange::Unknown(_) => false,
+    for name in CONFIGURATION {
+        let same = match (env.var(name), world.var(name)) {
+            (Seen::Known(seen), Some(usual)) => seen == usual,
+            (Seen::Unset, None) => true,
+            (Seen::Known(_) | Seen::Unknown(_), None) | (Seen::Unset | Seen::Unknown(_), Some(_)) => false,
         };
-        if same {
-            continue;
+        if !same {
+            hidden.push((format!("{name} is changed for git, and its configuration with it"), LEAVE_CONFIGURATION));
         }
-        if CONFIGURATION.contains(&name) {
-            hidden.push((format!("{name} is changed for git"), LEAVE_CONFIGURATION));
-        }
-        if stands_aside(name, change) {
+    }
+    for (name, _) in MANAGERS {
+        let change = env.changes().get(OsStr::new(name));
+        if change.is_some_and(|change| stands_aside(name, change)) {
             hidden.push((format!("{name} switches hooks off"), WITHOUT_IT));
         }
     }

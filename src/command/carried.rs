@@ -20,7 +20,8 @@ const DATA: &str = "
     ps pgrep pidof pkill killall kill lsof jq yq fx gron xmllint mlr dasel md5sum sha1sum sha256sum xxd hexdump od
     strings base64 base32 nm objdump readelf size cloc tokei curl wget http xh tput touch mkdir ping dig nslookup host
     pbcopy xclip xsel wl-copy open xdg-open gitleaks trufflehog semgrep aspell codespell typos pandoc convert
-    npm pnpm yarn";
+    npm pnpm yarn apt apt-get apt-cache aptitude brew dnf yum apk pacman zypper port snap flatpak pip pip3 conda mamba
+    micromamba dpkg dpkg-query rpm choco winget";
 
 /// Programs that run tasks which a project defines.
 const TASKS: &str = "
@@ -40,7 +41,8 @@ pub(super) fn commands(scene: &Scene<'_, '_>, name: &BStr) -> Vec<Nested> {
     let mut found = Vec::new();
     for (at, word) in words.iter().enumerate() {
         let Some(text) = word.known() else { continue };
-        if is_publisher(text) {
+        // `man git-push` names a page.
+        if is_call(text, words.get(at + 1)) && !matches!(name.as_bytes(), b"man" | b"help") {
             found.push(Code::Argv(words.get(at..).unwrap_or_default().to_vec()));
             break;
         }
@@ -81,10 +83,17 @@ fn is_in(names: &str, name: &BStr) -> bool {
     names.split_ascii_whitespace().any(|known| known.as_bytes() == name.as_bytes())
 }
 
-/// A word that names a program which publishes.
-fn is_publisher(word: &BStr) -> bool {
+/// A word that names a program which publishes, and one that may be its verb.
+fn is_call(word: &BStr, next: Option<&Value>) -> bool {
+    const GROUPS: &[&str] = &["pr", "mr", "issue", "release", "gist", "snippet", "repo", "api", "git"];
     let base = word.rsplit_str("/").next().unwrap_or(word).as_bstr();
-    matches!(class(base), Class::Git | Class::Forge) || base == "jj"
+    match class(base) {
+        Class::Git => true,
+        Class::Forge | Class::Vcs => next.is_some_and(|next| {
+            next.known().is_none_or(|next| GROUPS.iter().any(|group| next.as_bytes() == group.as_bytes()))
+        }),
+        Class::Package | Class::Tyran | Class::Files | Class::Inert | Class::Writes | Class::Other => false,
+    }
 }
 
 /// The text from a call of git or a forge's client to where a quote would end it.

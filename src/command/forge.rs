@@ -53,7 +53,23 @@ pub(super) fn command(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, name: &B
         (Some(Some(group)), second) => sends(name, group, second.cloned().flatten().unwrap_or_default().as_str()),
     };
     send(meaning, scene, name, args, sends);
+    if checks_out(&verbs) {
+        meaning.changes(Changes::Everything);
+        return Effect { changes_files: true, ..inert() };
+    }
     Effect { changes_files: matches!(sends, Sends::Anything), ..inert() }
+}
+
+/// Whether a sub-command checks something out here, or gives the repository a remote.
+fn checks_out(verbs: &[Option<String>]) -> bool {
+    let verbs: Vec<&str> = verbs.iter().map(|verb| verb.as_deref().unwrap_or("?")).collect();
+    matches!(
+        verbs.as_slice(),
+        ["pr" | "mr" | "pulls", "checkout" | "co" | "merge"]
+            | ["repo" | "repos" | "project", "create" | "clone" | "fork" | "sync" | "set-default" | "c" | "rename"]
+            | ["issue", "develop"]
+            | ["clone" | "fork" | "create" | "sync" | "checkout" | "stack", ..]
+    )
 }
 
 fn rerun(code: Code, because: &str) -> Effect {

@@ -29,7 +29,7 @@ pub(super) fn config(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, call: &Ca
         }
         Action::Unset(key) => {
             if let Some(key) = key.as_ref().and_then(Arg::known)
-                && bypass::is_control(normal_key(key).as_bstr())
+                && (bypass::is_control(normal_key(key).as_bstr()) || bypass::holds_control(key))
             {
                 scene.bypass(
                     format!("git config takes {key} away"),
@@ -65,7 +65,10 @@ fn action(options: &Options) -> Action {
     if options.is_on("unset") || options.is_on("unset-all") || options.is_on("remove-section") {
         return Action::Unset(operands.first().cloned());
     }
-    if options.is_on("edit") || options.is_on("rename-section") || options.unknown {
+    if options.is_on("rename-section") {
+        return Action::Unset(operands.first().cloned());
+    }
+    if options.is_on("edit") || options.unknown {
         return Action::Unclear;
     }
     let words: Vec<Option<&BStr>> = operands.iter().map(Arg::known).collect();
@@ -77,8 +80,8 @@ fn action(options: &Options) -> Action {
                 (Some(key), value) => Action::Set(key.clone(), value.cloned()),
                 (None, _) => Action::Read,
             },
-            b"unset" | b"remove-section" => Action::Unset(operands.get(1).cloned()),
-            b"rename-section" | b"edit" => Action::Unclear,
+            b"unset" | b"remove-section" | b"rename-section" => Action::Unset(operands.get(1).cloned()),
+            b"edit" => Action::Unclear,
             _ => match (operands.first(), operands.get(1)) {
                 (Some(_), None) => Action::Read,
                 (Some(key), value) => Action::Set(key.clone(), value.cloned()),
@@ -171,6 +174,12 @@ pub(super) fn remote(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, call: &Ca
         Some(sub) => matches!(sub, b"show" | b"get-url" | b"update" | b"prune" | b"-v"),
     };
     if reads {
+        let updates = sub_command(call).is_some_and(|sub| sub == "update");
+        if let (true, Some(context)) = (updates, &call.context)
+            && super::git_verbs::is_bare(context)
+        {
+            fetched_by_bare(meaning, scene, context, None, true);
+        }
         return Effect { output: git_fold::output(meaning, scene, call), ..inert() };
     }
     meaning.changes(Changes::Configuration);
@@ -222,6 +231,34 @@ pub(super) fn from_here(
     let git = GitContext { dir: path, env: without_repository(context), globals: Vec::new() };
     if git_globals::find(&git).is_some() || meaning.may_be_made(scene) {
         meaning.push(scene, git, Vec::new(), PushVia::OtherSide);
+    }
+}
+
+/// A bare repository fetches: from a path or url of the line, or from the remotes that it knows.
+pub(super) fn fetched_by_bare(
+    meaning: &mut Meaning,
+    scene: &mut Scene<'_, '_>,
+    context: &GitContext,
+    source: Option<&Arg>,
+    all: bool,
+) {
+    let config = meaning.config(scene, context);
+    let named = match source.map(Arg::known) {
+        Some(None) => return from_here(meaning, scene, context, &Arg::Unknown { prefix: BString::default() }, true),
+        Some(Some(name)) => name.to_owned(),
+        None => "origin".into(),
+    };
+    let urls: Vec<BString> = config
+        .iter()
+        .filter(|setting| {
+            let name = setting.key.strip_prefix(b"remote.").and_then(|rest| rest.strip_suffix(b".url"));
+            name.is_some_and(|name| all || name == named.as_slice())
+        })
+        .filter_map(|setting| setting.value.clone())
+        .collect();
+    let sources = if urls.is_empty() { vec![named] } else { urls };
+    for source in sources {
+        from_here(meaning, scene, context, &Arg::Known(source), true);
     }
 }
 

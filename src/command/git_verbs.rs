@@ -14,7 +14,7 @@ use super::git_table::{self, grammar};
 use super::meaning::{Changes, Meaning, Scene, arguments, inert};
 use super::options::{Arg, Options};
 use super::plan::{CommitVerb, GitContext, PushVia};
-use super::simple::{Certainty, Code, Effect, FileSeen, Redirection, Value, to_os_string};
+use super::simple::{Certainty, Code, Effect, FileSeen, Redirection, Seen, Value, to_os_string};
 use super::{bypass, git_fold, git_setup};
 
 /// What a known verb means.
@@ -106,6 +106,17 @@ pub(super) fn options(call: &Call, verb: &str) -> Options {
     grammar(verb).read(&args(&call.args), true)
 }
 
+/// Variables that choose the repository, its objects or its index.
+const PLACES: &[&str] = &[
+    "GIT_DIR",
+    "GIT_COMMON_DIR",
+    "GIT_WORK_TREE",
+    "GIT_INDEX_FILE",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_NAMESPACE",
+];
+
 /// The repository that a publishing verb works on; without one git stops. An unknown directory is
 /// not bounded.
 pub(super) fn publishing(meaning: &Meaning, scene: &mut Scene<'_, '_>, call: &Call) -> Option<GitContext> {
@@ -118,6 +129,11 @@ pub(super) fn publishing(meaning: &Meaning, scene: &mut Scene<'_, '_>, call: &Ca
         scene.unknown(format!("git {} runs where nobody can say: {why}", call.verb));
         return None;
     };
+    let unknown = PLACES.iter().find(|name| matches!(scene.command.env.var(name), Seen::Unknown(_)));
+    if let Some(name) = unknown {
+        scene.unknown(format!("git {} runs with a {name} that nobody knows", call.verb));
+        return None;
+    }
     if git_globals::find(&context).is_none() && !meaning.may_be_made(scene) {
         return None;
     }
@@ -421,10 +437,11 @@ fn lfs(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, call: &Call) -> Effect 
 /// `git -C OTHER fetch HERE`: bytes go from here to a repository that others may read.
 fn fetch(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, call: &Call) -> Effect {
     let options = options(call, "fetch");
-    if let Some(source) = options.operands.first()
-        && let Some(context) = &call.context
+    if let Some(context) = &call.context
+        && is_bare(context)
     {
-        git_setup::from_here(meaning, scene, context, source, is_elsewhere(scene, context));
+        let all = options.is_on("all") || options.is_on("multiple");
+        git_setup::fetched_by_bare(meaning, scene, context, options.operands.first().filter(|_| !all), all);
     }
     let sets_refs = options.operands.iter().skip(1).any(|arg| match arg {
         Arg::Known(word) => word.contains(&b':'),
@@ -433,24 +450,22 @@ fn fetch(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, call: &Call) -> Effec
     if sets_refs || options.unknown {
         meaning.changes(Changes::Refs);
     }
-    Effect { output: None, ..inert() }
+    inert()
 }
 
 /// Whether a repository has no work tree: one that others fetch from.
-pub(super) fn is_elsewhere(scene: &Scene<'_, '_>, context: &GitContext) -> bool {
+pub(super) fn is_bare(context: &GitContext) -> bool {
     let Some(place) = git_globals::find(context) else { return false };
-    let own =
-        GitContext { dir: scene.shell.world().cwd.clone(), env: scene.shell.world().env.clone(), globals: Vec::new() };
-    let name = place.git_dir.file_name().map(|name| name.as_encoded_bytes().to_vec()).unwrap_or_default();
-    let is_own = git_globals::find(&own).is_some_and(|own| same(&own.git_dir, &place.git_dir));
-    name != b".git" && !is_own && !place.git_dir.join("commondir").is_file()
-}
-
-pub(super) fn same(one: &Path, other: &Path) -> bool {
-    match (one.canonicalize(), other.canonicalize()) {
-        (Ok(one), Ok(other)) => one == other,
-        _ => one == other,
-    }
+    let says_so = || {
+        let text = std::fs::read(place.git_dir.join("config")).unwrap_or_default();
+        text.lines().any(|line| {
+            let line = line.to_ascii_lowercase();
+            line.trim()
+                .strip_prefix(b"bare")
+                .is_some_and(|rest| rest.trim_start().strip_prefix(b"=").is_none_or(|value| value.trim() == b"true"))
+        })
+    };
+    place.top.is_none() || (place.git_dir.file_name() != Some(".git".as_ref()) && says_so())
 }
 
 /// The other side of a transport, run by hand: it gives whatever it is asked for.
@@ -475,7 +490,7 @@ fn stages(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, call: &Call) -> Effe
         return effect;
     };
     meaning.stage(context, &call.verb, &call.args);
-    if is_elsewhere(scene, context) && matches!(call.verb.as_str(), "add" | "stage" | "update-index") {
+    if is_bare(context) && matches!(call.verb.as_str(), "add" | "stage" | "update-index") {
         // Blobs go straight into a repository that others fetch from.
         let context = context.clone();
         meaning.commit(scene, context, CommitVerb::Other(call.verb.clone().into()), arguments(&call.args));
@@ -626,7 +641,7 @@ fn writes_objects(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, call: &Call)
     };
     if writes
         && let Some(context) = &call.context
-        && is_elsewhere(scene, context)
+        && is_bare(context)
         && call.verb == "hash-object"
     {
         let files: Vec<PathBuf> = operands(call).iter().filter_map(|value| scene.path(value.known()?)).collect();

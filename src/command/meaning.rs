@@ -572,6 +572,9 @@ impl Meaning {
             Class::Tyran => tamper::tyran(scene, args),
             Class::Files => files::command(self, scene, name, args),
             Class::Inert | Class::Writes => {
+                if programs::class(name) == Class::Writes {
+                    tamper::of_words(scene);
+                }
                 let mut run = self.helpers(scene, name);
                 run.extend(self.among_words(scene, name));
                 Effect { run, changes_files: programs::class(name) == Class::Writes, ..inert() }
@@ -640,6 +643,7 @@ impl Meaning {
 
     fn opaque_program(&mut self, scene: &mut Scene<'_, '_>) -> Effect {
         bypass::of_opaque(scene);
+        tamper::of_words(scene);
         let name = scene
             .command
             .words

@@ -117,6 +117,13 @@ fn of_clean(world: &World, path: &Path) -> Option<Guarded> {
     if states.into_iter().any(|state| path.starts_with(&state)) {
         return Some(Guarded::State);
     }
+    let is_program = path.file_name().is_some_and(|name| name == "tyran")
+        && world.var("PATH").is_some_and(|folders| {
+            std::env::split_paths(folders).any(|folder| path.parent() == Some(folder.as_path()))
+        });
+    if is_program {
+        return Some(Guarded::State);
+    }
     let is_host = HOST_FILES.iter().any(|file| path.ends_with(file))
         || SYSTEM_FOLDERS.iter().any(|folder| path.starts_with(folder))
         || HOST_FOLDERS.iter().any(|folder| path.ancestors().any(|above| above.ends_with(folder)))
@@ -186,6 +193,23 @@ pub(super) fn of_path(scene: &mut Scene<'_, '_>, path: &Path) -> bool {
             true
         }
         None => false,
+    }
+}
+
+/// tyran's own state among the words of a program that may write what it is given.
+pub(super) fn of_words(scene: &mut Scene<'_, '_>) {
+    let paths: Vec<PathBuf> = scene
+        .command
+        .words
+        .iter()
+        .skip(1)
+        .filter_map(Value::known)
+        .filter(|word| word.contains_str(".tyran"))
+        .filter_map(|word| scene.path(word))
+        .filter(|path| guarded(scene.shell.world(), path) == Some(Guarded::State))
+        .collect();
+    for path in paths {
+        of_path(scene, &path);
     }
 }
 

@@ -866,3 +866,18 @@ fn note_and_tag_messages_are_read_from_words_files_and_objects() {
     assert!(text("tag", &["-a", "v1", "-F", "../text"]).contains("from a file"));
     assert!(text("notes", &["add", "-C", "HEAD:base"]).contains("base\n"));
 }
+
+#[test]
+fn name_of_a_new_submodule_is_read_and_its_files_are_not() {
+    let sandbox = Sandbox::new();
+    let repo = busy(&sandbox);
+    sandbox.git("", &["init", "-q", "-b", "main", "r/telling-submodule"]);
+    let inner = Repo { sandbox: &sandbox, dir: sandbox.path("r/telling-submodule") };
+    inner.commit("f", "inner content\n");
+    repo.git(&["add", "telling-submodule"]);
+    repo.git(&["reset", "-q", "--", "a", "b"]);
+    let attempt = Attempt::new(&repo);
+    let text = everything(&attempt.payload(&["-m", "x"]).unwrap());
+    assert!(text.contains("telling-submodule") && !text.contains("inner content"), "{text}");
+    attempt.is_exact(&["-m", "x"]);
+}

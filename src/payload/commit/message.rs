@@ -163,8 +163,14 @@ fn trailers(stage: &mut Stage<'_>, args: &CommitArgs, message: &mut Message) -> 
 /// # Errors
 /// When git cannot be run.
 pub fn identities(stage: &mut Stage<'_>, message: &mut Message) -> Result<(), Fault> {
-    for variable in ["GIT_AUTHOR_IDENT", "GIT_COMMITTER_IDENT"] {
-        let done = stage.git(["var", variable]).run()?;
+    let ask = |variable: &'static str| stage.git(["var", variable]).run();
+    let (author, committer) = std::thread::scope(|scope| {
+        let author = scope.spawn(|| ask("GIT_AUTHOR_IDENT"));
+        let committer = ask("GIT_COMMITTER_IDENT");
+        (author.join(), committer)
+    });
+    let author = author.map_err(|_| Fault::Plumbing("asking git for an identity ended early".into()))?;
+    for done in [author?, committer?] {
         if done.status.success() {
             message.texts.push(done.stdout.trim().into());
         } else {
@@ -184,11 +190,7 @@ pub fn identities(stage: &mut Stage<'_>, message: &mut Message) -> Result<(), Fa
 pub fn hooks(stage: &mut Stage<'_>, message: &mut Message) -> Result<(), Fault> {
     let folder = match stage.programs.hooks_path.clone() {
         Some(path) => configured_path(stage, &path),
-        None => {
-            let asked = ["rev-parse", "--path-format=absolute", "--git-common-dir"];
-            let common = stage.git(asked).stdout()?;
-            PathBuf::from(OsString::from_vec(common.trim_end().to_vec())).join("hooks")
-        }
+        None => stage.site.common_dir.join("hooks"),
     };
     for name in ["pre-commit", "prepare-commit-msg", "commit-msg", "pre-merge-commit", "post-commit"] {
         let path = folder.join(name);

@@ -66,7 +66,7 @@ fn commit(world: &World, request: &CommitRequest) -> Result<Payload, Fault> {
     let trees = select::trees(&mut stage, &located, &args)?;
     let mut message = message::read(&mut stage, &located, &args, &request.written)?;
     message::hooks(&mut stage, &mut message)?;
-    let parents = parent_trees(&stage, &args)?;
+    let parents = parents(&stage, &args)?;
     let mut wanted = Wanted::default();
     parts::entering(&stage, &trees, &parents, &mut wanted)?;
     let tips: Vec<String> = stage.tips.iter().cloned().collect();
@@ -75,8 +75,8 @@ fn commit(world: &World, request: &CommitRequest) -> Result<Payload, Fault> {
     assemble(stage, wanted, message)
 }
 
-/// The trees that the new commit's parents have; the empty one for a root.
-fn parent_trees(stage: &Stage<'_>, args: &CommitArgs) -> Result<Vec<String>, Fault> {
+/// The new commit's parents; the empty tree for a root.
+fn parents(stage: &Stage<'_>, args: &CommitArgs) -> Result<Vec<String>, Fault> {
     let mut parents = Vec::new();
     if let Some(head) = &stage.head {
         if args.amend {
@@ -88,7 +88,7 @@ fn parent_trees(stage: &Stage<'_>, args: &CommitArgs) -> Result<Vec<String>, Fau
     }
     let merged = std::fs::read_to_string(stage.site.git_dir.join("MERGE_HEAD")).unwrap_or_default();
     parents.extend(merged.lines().map(str::to_owned));
-    if parents.is_empty() { Ok(vec![parts::empty_tree(stage)?]) } else { trees_of(stage, &parents) }
+    if parents.is_empty() { Ok(vec![parts::empty_tree(stage)?]) } else { Ok(parents) }
 }
 
 fn trees_of(stage: &Stage<'_>, commits: &[String]) -> Result<Vec<String>, Fault> {

@@ -65,7 +65,7 @@ pub fn payload(world: &World, request: &CommitRequest, verb: &OsStr) -> Result<P
     let mut wanted = Wanted::default();
     let commits = named(&mut stage, request)?;
     let head: Vec<String> = stage.head.iter().cloned().collect();
-    let head_trees = if head.is_empty() { vec![parts::empty_tree(&stage)?] } else { trees_of(&stage, &head)? };
+    let head_trees = if head.is_empty() { vec![parts::empty_tree(&stage)?] } else { head.clone() };
     match kind(verb) {
         Kind::Text => {
             message.commits.extend(objects_named(&stage, request)?);

@@ -25,17 +25,19 @@ impl Wanted {
     }
 }
 
-/// What the trees bring in that none of `parents` has at the same place: blobs, symlink targets and
-/// changed trees, whose entry names are content.
+/// What the trees bring in that none of `parents` (trees, or commits with them) has at the same place:
+/// blobs, symlink targets and changed trees, whose entry names are content.
 ///
 /// # Errors
 /// When trees cannot be compared.
 pub fn entering(stage: &Stage<'_>, trees: &[String], parents: &[String], wanted: &mut Wanted) -> Result<(), Fault> {
     for tree in trees {
         let mut entering: Option<BTreeSet<(String, BString)>> = None;
+        let mut differs = true;
         for parent in parents {
-            let (new, old) = changes(stage, parent, tree)?;
-            let new: BTreeSet<_> = new.into_iter().filter(|(oid, _)| !old.contains(oid)).collect();
+            let changes = Changes::between(stage, parent, tree)?;
+            differs &= changes.any;
+            let new: BTreeSet<_> = changes.new.into_iter().filter(|(oid, _)| !changes.old.contains(oid)).collect();
             entering = Some(match entering {
                 None => new,
                 Some(before) => before.intersection(&new).cloned().collect(),
@@ -44,36 +46,48 @@ pub fn entering(stage: &Stage<'_>, trees: &[String], parents: &[String], wanted:
         for (oid, path) in entering.unwrap_or_default() {
             wanted.add(&oid, Some(path));
         }
-        if !parents.contains(tree) {
+        if differs {
             wanted.add(tree, None);
         }
     }
     Ok(())
 }
 
-/// New objects with their paths, and all old ones, between two trees. Gitlinks are commits of another
-/// repository and bring no bytes.
-fn changes(stage: &Stage<'_>, from: &str, to: &str) -> Result<(Vec<(String, BString)>, BTreeSet<String>), Fault> {
-    let args = ["diff-tree", "-r", "-t", "-z", "--raw", "--no-renames", "--no-abbrev", "--no-ext-diff", from, to];
-    let listed = stage.git(args).stdout()?;
-    let (mut new, mut old) = (Vec::new(), BTreeSet::new());
-    let mut fields = listed.split(|byte| *byte == 0);
-    while let (Some(head), Some(path)) = (fields.next(), fields.next()) {
-        // `:oldmode newmode oldid newid status`
-        let mut words = head.strip_prefix(b":").unwrap_or(head).fields();
-        let (Some(old_mode), Some(mode), Some(old_id), Some(id)) =
-            (words.next(), words.next(), words.next(), words.next())
-        else {
-            return Err(Fault::Plumbing("git diff-tree answered in a form that is not known".into()));
-        };
-        if old_mode != b"160000" && old_mode != b"000000" {
-            old.insert(old_id.to_str_lossy().into_owned());
+/// What differs between two trees.
+#[derive(Debug, Default)]
+struct Changes {
+    /// New objects with their paths.
+    new: Vec<(String, BString)>,
+    /// All that stood there before.
+    old: BTreeSet<String>,
+    /// Whether anything differs, a gitlink too: that is a commit of another repository and brings no
+    /// bytes but its name.
+    any: bool,
+}
+
+impl Changes {
+    fn between(stage: &Stage<'_>, from: &str, to: &str) -> Result<Self, Fault> {
+        let args = ["diff-tree", "-r", "-t", "-z", "--raw", "--no-renames", "--no-abbrev", "--no-ext-diff", from, to];
+        let listed = stage.git(args).stdout()?;
+        let mut changes = Self { any: !listed.is_empty(), ..Self::default() };
+        let mut fields = listed.split(|byte| *byte == 0);
+        while let (Some(head), Some(path)) = (fields.next(), fields.next()) {
+            // `:oldmode newmode oldid newid status`
+            let mut words = head.strip_prefix(b":").unwrap_or(head).fields();
+            let (Some(old_mode), Some(mode), Some(old_id), Some(id)) =
+                (words.next(), words.next(), words.next(), words.next())
+            else {
+                return Err(Fault::Plumbing("git diff-tree answered in a form that is not known".into()));
+            };
+            if old_mode != b"160000" && old_mode != b"000000" {
+                changes.old.insert(old_id.to_str_lossy().into_owned());
+            }
+            if mode != b"160000" && mode != b"000000" {
+                changes.new.push((id.to_str_lossy().into_owned(), BString::from(path)));
+            }
         }
-        if mode != b"160000" && mode != b"000000" {
-            new.push((id.to_str_lossy().into_owned(), BString::from(path)));
-        }
+        Ok(changes)
     }
-    Ok((new, old))
 }
 
 /// The tree that nothing is in.

@@ -27,6 +27,10 @@ pub struct Site {
     pub format: String,
     /// Top of the work tree; `None` where there is none.
     pub top: Option<PathBuf>,
+    /// The folder that linked work trees share.
+    pub common_dir: PathBuf,
+    /// The commit that is checked out, in hexadecimal; `None` while there is none.
+    pub head: Option<String>,
 }
 
 impl Site {
@@ -37,12 +41,12 @@ impl Site {
     pub fn find(world: &World, context: &GitContext) -> Result<Option<Self>, Fault> {
         let asked =
             ["rev-parse", "--path-format=absolute", "--git-dir", "--git-path", "index", "--git-path", "objects"];
-        let args = asked.into_iter().chain(["--show-object-format", "--show-toplevel"]);
+        let args = asked.into_iter().chain(["--git-common-dir", "--show-object-format", "--show-toplevel", "HEAD^0"]);
         let done = world.git(context, args).run()?;
         let message = String::from_utf8_lossy(&done.stderr);
         let mut lines = done.stdout.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
         let mut path = || lines.next().map(|line| PathBuf::from(OsString::from_vec(line.to_vec())));
-        let (Some(git_dir), Some(index), Some(objects)) = (path(), path(), path()) else {
+        let (Some(git_dir), Some(index), Some(objects), Some(common_dir)) = (path(), path(), path(), path()) else {
             // Everything but the plain absence of a repository is a fault: an unsafe owner, a broken file.
             if message.contains("not a git repository") {
                 return Ok(None);
@@ -51,14 +55,23 @@ impl Site {
         };
         let format = path().map(|line| line.to_string_lossy().into_owned()).unwrap_or_default();
         let top = path();
-        if path().is_some() || !matches!(format.as_str(), "sha1" | "sha256") {
+        // Without a commit git repeats the word.
+        let head = path().map(|line| line.to_string_lossy().into_owned()).filter(|line| line != "HEAD^0");
+        if path().is_some()
+            || head.as_ref().is_some_and(|head| !is_id(head))
+            || !matches!(format.as_str(), "sha1" | "sha256")
+        {
             return Err(Fault::Repository("a path of the repository holds a line break".into()));
         }
         if top.is_none() && !done.status.success() && !message.contains("must be run in a work tree") {
             return Err(Fault::Repository(SafeText::quoted(message.trim().as_bytes(), 200)));
         }
-        Ok(Some(Self { git_dir, index, objects, format, top }))
+        Ok(Some(Self { git_dir, index, objects, format, top, common_dir, head }))
     }
+}
+
+fn is_id(text: &str) -> bool {
+    matches!(text.len(), 40 | 64) && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 /// A context whose directory exists, and how that leads to the one that was asked for.

@@ -102,7 +102,7 @@ impl<'a> Stage<'a> {
             fresh,
             site,
         };
-        stage.head = stage.resolve(OsStr::new("HEAD"), "commit")?;
+        stage.head.clone_from(&stage.site.head);
         stage.lay_written(written)?;
         Ok(stage)
     }
@@ -310,7 +310,9 @@ impl Site {
         Ok(Self {
             index: git_dir.join("index"),
             objects: git_dir.join("objects"),
+            common_dir: git_dir.clone(),
             git_dir,
+            head: None,
             format: text(&format),
             top: Some(top),
         })

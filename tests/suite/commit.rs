@@ -881,3 +881,24 @@ fn name_of_a_new_submodule_is_read_and_its_files_are_not() {
     assert!(text.contains("telling-submodule") && !text.contains("inner content"), "{text}");
     attempt.is_exact(&["-m", "x"]);
 }
+
+#[test]
+fn filter_of_a_submodule_does_not_run_in_the_gate() {
+    let sandbox = Sandbox::new();
+    sandbox.repo("inner").commit("f.x", "inner\n");
+    let repo = busy(&sandbox);
+    repo.git(&["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", "../inner", "sub"]);
+    repo.git(&["commit", "-q", "-m", "submodule"]);
+    let sub = Repo { sandbox: &sandbox, dir: sandbox.path("r/sub") };
+    let proof = sandbox.path("filter-ran");
+    sub.git(&["config", "filter.up.clean", &format!("touch {}; cat", proof.display())]);
+    sub.write(".gitattributes", "*.x filter=up\n").write("f.x", "other\n");
+    assert!(Attempt::new(&repo).git(&["status"]).status.success());
+    assert!(proof.exists(), "the filter is not set up as meant");
+    fs::remove_file(&proof).unwrap();
+    sub.write("f.x", "again\n");
+    let mut attempt = Attempt::new(&repo);
+    attempt.caution = Caution::Gate;
+    attempt.payload(&["-am", "x"]).unwrap();
+    assert!(!proof.exists(), "the gate ran a submodule's filter");
+}

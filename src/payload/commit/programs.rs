@@ -7,12 +7,16 @@
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
+use std::path::PathBuf;
 
 use bstr::{BString, ByteSlice};
 
 use crate::command::plan::GitContext;
 use crate::payload::Fault;
 use crate::world::{Caution, World};
+
+/// How deep submodules of submodules, and slashes in their names, are followed.
+const MODULES_DEPTH: usize = 12;
 
 /// Configuration that decides what staging runs.
 #[derive(Debug, Default)]
@@ -59,10 +63,39 @@ impl Programs {
             }
             programs.note(key.as_bstr(), value.as_bstr(), world.caution);
         }
+        if world.caution == Caution::Gate && listed.contains_str("submodule.") {
+            programs.switch_off_in_submodules(world, context)?;
+        }
         // The last one is ours, which keeps hooks from running in this very call.
         hooks_paths.pop();
         programs.hooks_path = hooks_paths.pop();
         Ok(programs)
+    }
+
+    /// git looks into submodules with their own configuration, but with our settings over it. Which
+    /// filters they name is read from their folders below `modules`.
+    fn switch_off_in_submodules(&mut self, world: &World, context: &GitContext) -> Result<(), Fault> {
+        let asked = ["rev-parse", "--path-format=absolute", "--git-path", "modules"];
+        let modules = world.git(context, asked).stdout()?;
+        let mut folders = vec![(PathBuf::from(OsString::from_vec(modules.trim_end().to_vec())), 0)];
+        while let Some((folder, depth)) = folders.pop() {
+            for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
+                let path = entry.path();
+                if path.is_dir() && depth < MODULES_DEPTH && entry.file_name() != "objects" {
+                    folders.push((path, depth + 1));
+                } else if entry.file_name() == "config" {
+                    let args = ["config".into(), "--list".into(), "-z".into(), "--file".into(), path.into_os_string()];
+                    let listed = world.git(context, args).stdout()?;
+                    for entry in listed.split(|byte| *byte == 0) {
+                        let (key, value) = entry.split_once_str("\n").unwrap_or((entry, b""));
+                        if key.starts_with(b"filter.") {
+                            self.note(key.as_bstr(), value.as_bstr(), Caution::Gate);
+                        }
+                    }
+                }
+            }
+        }
+        Ok(())
     }
 
     fn note(&mut self, key: &bstr::BStr, value: &bstr::BStr, caution: Caution) {

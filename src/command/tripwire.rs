@@ -112,7 +112,7 @@ pub(super) fn may_publish(text: &[u8]) -> bool {
 impl Walk<'_, '_> {
     /// Notes that the walk accounts for a span of the text given.
     pub(super) fn account(&mut self, span: Span) {
-        if self.is_outermost() {
+        if self.in_given_text {
             self.accounted.push(span);
         }
     }

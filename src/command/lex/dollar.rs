@@ -213,9 +213,7 @@ impl Reader {
         {
             return Ok(part);
         }
-        if self.dialect == Dialect::Zsh {
-            self.zsh_flags()?;
-        }
+        let flagged = self.dialect == Dialect::Zsh && self.zsh_flags()?;
         let mut parameter = Parameter {
             name: BString::default(),
             subscript: None,
@@ -237,6 +235,10 @@ impl Reader {
             }
         };
         if parameter.operation == Operation::Plain && !parameter.operand.is_empty() {
+            parameter.operation = Operation::Unmodelled;
+        }
+        if flagged {
+            // What the flags do to the value is not modelled.
             parameter.operation = Operation::Unmodelled;
         }
         parameter.span = self.span_from(start);
@@ -264,12 +266,13 @@ impl Reader {
     }
 
     /// zsh's `(flags)` after `${`.
-    fn zsh_flags(&mut self) -> Read<()> {
-        if self.peek() == b'(' {
-            self.pos += 1;
-            self.matched(b'(', b')', Inside::Pattern)?;
+    fn zsh_flags(&mut self) -> Read<bool> {
+        if self.peek() != b'(' {
+            return Ok(false);
         }
-        Ok(())
+        self.pos += 1;
+        self.matched(b'(', b')', Inside::Pattern)?;
+        Ok(true)
     }
 
     /// `!` and `#` before a name.

@@ -7,7 +7,7 @@ use bstr::BString;
 use super::Walk;
 use super::state::Shell;
 use crate::command::simple::{Stdin, Value};
-use crate::command::words::fields::{Piece, value_of};
+use crate::command::words::fields::{MAX_VALUE_BYTES, Piece, value_of};
 use crate::text::SafeText;
 
 /// What a command prints.
@@ -20,6 +20,7 @@ pub(in crate::command) enum Printed {
 /// Output being collected.
 pub(in crate::command) struct Capture {
     pieces: Vec<Piece>,
+    bytes: usize,
     uncertain: u32,
 }
 
@@ -65,9 +66,9 @@ impl Capture {
 impl Walk<'_, '_> {
     /// Collects what `walk` prints.
     pub(in crate::command) fn captured<T>(&mut self, walk: impl FnOnce(&mut Self) -> T) -> (T, Capture) {
-        self.captures.push(Capture { pieces: Vec::new(), uncertain: self.uncertain_output });
+        self.captures.push(Capture { pieces: Vec::new(), bytes: 0, uncertain: self.uncertain_output });
         let result = walk(self);
-        let capture = self.captures.pop().unwrap_or(Capture { pieces: Vec::new(), uncertain: 0 });
+        let capture = self.captures.pop().unwrap_or(Capture { pieces: Vec::new(), bytes: 0, uncertain: 0 });
         (result, capture)
     }
 
@@ -84,7 +85,13 @@ impl Walk<'_, '_> {
             Printed::Text(_) if uncertain > capture.uncertain => {
                 capture.pieces.push(hole("printed only in a branch".into()));
             }
-            Printed::Text(bytes) => capture.pieces.push(Piece::Text { bytes, quoted: true }),
+            Printed::Text(bytes) if capture.bytes + bytes.len() > MAX_VALUE_BYTES => {
+                capture.pieces.push(hole("a very long output".into()));
+            }
+            Printed::Text(bytes) => {
+                capture.bytes += bytes.len();
+                capture.pieces.push(Piece::Text { bytes, quoted: true });
+            }
             Printed::Unknown(why) => capture.pieces.push(hole(why)),
         }
     }

@@ -8,6 +8,9 @@ use crate::command::ast::{Redirect, Simple, Span, Word};
 use crate::command::lex::Dialect;
 use crate::command::simple::{Redirection, Value};
 
+/// Most elements of an array that are kept.
+const MAX_ELEMENTS: usize = 4096;
+
 /// A command with its words expanded.
 pub(in crate::command) struct Call {
     pub words: Vec<Value>,
@@ -94,7 +97,11 @@ impl Walk<'_, '_> {
                 }
             }
         };
-        self.pasted = pasted;
+        // What a substitution pastes in is pasted into the command around it.
+        let inner = std::mem::replace(&mut self.pasted, pasted);
+        if self.is_captured() {
+            self.pasted.extend(inner);
+        }
         self.here = outer_here;
         ends
     }
@@ -121,7 +128,7 @@ impl Walk<'_, '_> {
             shell.set(self.world, name, content);
             return;
         }
-        let value = self.assigned_value(assignment, shell);
+        let value = self.assigned(&assignment.parts, shell);
         let before = self.content(name, shell);
         let content = match &head.subscript {
             Some(subscript) => {
@@ -135,11 +142,6 @@ impl Walk<'_, '_> {
             None => Content::Scalar(value),
         };
         shell.set(self.world, name, content);
-    }
-
-    /// The value of an assignment, tildes after `:` expanded too.
-    fn assigned_value(&mut self, assignment: &Word, shell: &mut Shell) -> Value {
-        self.single(&assignment.parts, shell)
     }
 
     fn array(&mut self, elements: &[Word], shell: &mut Shell) -> Content {
@@ -241,6 +243,9 @@ fn keyed(text: &BStr) -> Option<(BString, BString)> {
 
 fn appended(before: Content, more: Content) -> Content {
     match (before, more) {
+        (Content::Array(elements), Content::Array(more)) if elements.len() + more.len() > MAX_ELEMENTS => {
+            Content::UnknownArray("a very long array".into())
+        }
         (Content::Unset, more) => more,
         (Content::Array(mut elements), Content::Array(more)) => {
             let offset = elements.len();

@@ -33,7 +33,7 @@ pub enum FileText {
 impl Disk {
     /// Notes that a file has been written, with its new bytes where they are known.
     pub fn write(&mut self, path: PathBuf, bytes: Option<Vec<u8>>) {
-        self.written.insert(path, bytes);
+        self.written.insert(path, bytes.filter(|bytes| bytes.len() as u64 <= 4 * MAX_FILE_BYTES));
     }
 
     /// What the line has done to a file.

@@ -29,8 +29,13 @@ const SYSTEM_FOLDERS: &[&str] =
 const HEAD_BYTES: usize = 512;
 
 impl Walk<'_, '_> {
-    pub(in crate::command) fn external(&mut self, call: Call, shell: Shell) -> Ends {
-        let Some(name) = call.name().map(BStr::to_owned) else { return Ends::Same(shell) };
+    pub(in crate::command) fn external(&mut self, mut call: Call, shell: Shell) -> Ends {
+        if let Some(path) = call.name().and_then(|name| shell.hashed.get(name)).cloned()
+            && let Some(name) = call.words.first_mut()
+        {
+            *name = path;
+        }
+        let Some(name) = call.name().map(BStr::to_owned) else { return self.program_unknown(&call, shell) };
         match self.resolve(name.as_bstr(), &shell) {
             Program::ByName => self.named(base_name(name.as_bstr()), call, shell),
             Program::File(path) => self.file(&path, call, shell),
@@ -57,12 +62,6 @@ impl Walk<'_, '_> {
     }
 
     fn resolve(&self, name: &BStr, shell: &Shell) -> Program {
-        let hashed = shell.hashed.get(name);
-        let name = match hashed {
-            Some(Value::Known(path)) => path.as_bstr(),
-            Some(Value::Unknown(_)) => return Program::Unknown,
-            None => name,
-        };
         if name.contains(&b'/') {
             return match self.absolute(name, shell) {
                 Some(path) => self.program_at(&super::builtin_dir::cleaned(&path)),

@@ -127,6 +127,7 @@ impl Walk<'_, '_> {
         if let CommandKind::Simple(simple) = &command.kind {
             return self.simple(simple, &command.redirects, command.span, shell);
         }
+        self.account_for_words(command);
         if command.redirects.is_empty() {
             return self.compound(&command.kind, shell);
         }
@@ -170,6 +171,30 @@ impl Walk<'_, '_> {
                 self.list(finally, after)
             }
         }
+    }
+
+    /// Words of compound commands are data: the tripwire need not look for commands in them.
+    fn account_for_words(&mut self, command: &Command) {
+        match &command.kind {
+            CommandKind::Condition(_) | CommandKind::Arithmetic(_) => self.account(command.span),
+            CommandKind::For { words, .. } => {
+                words.iter().flatten().for_each(|word| self.account(word.span));
+            }
+            CommandKind::Case { subject, arms } => {
+                self.account(subject.span);
+                arms.iter().flat_map(|arm| &arm.patterns).for_each(|word| self.account(word.span));
+            }
+            CommandKind::Simple(_)
+            | CommandKind::Group(_)
+            | CommandKind::Subshell(_)
+            | CommandKind::If { .. }
+            | CommandKind::While { .. }
+            | CommandKind::ForArithmetic { .. }
+            | CommandKind::Function { .. }
+            | CommandKind::Coprocess { .. }
+            | CommandKind::Always { .. } => {}
+        }
+        command.redirects.iter().for_each(|redirect| self.account(redirect.target.span));
     }
 
     fn if_command(&mut self, arms: &[(List, List)], otherwise: Option<&List>, shell: Shell) -> Ends {

@@ -12,7 +12,11 @@ use crate::command::simple::Value;
 impl Walk<'_, '_> {
     pub(in crate::command) fn define(&mut self, names: &[BString], body: &Rc<Command>, shell: &mut Shell) {
         for name in names {
-            let function = Rc::new(Function { body: Rc::clone(body), exported: std::cell::Cell::new(false) });
+            let function = Rc::new(Function {
+                body: Rc::clone(body),
+                exported: std::cell::Cell::new(false),
+                in_given_text: self.in_given_text,
+            });
             if self.probing == 0 {
                 self.functions.push(Rc::clone(&function));
             }
@@ -60,8 +64,10 @@ impl Walk<'_, '_> {
         let was_dead = shell.dead;
         let unchanged = Ends::Same(shell.clone());
         let loops = std::mem::take(&mut self.loops);
+        let in_given_text = std::mem::replace(&mut self.in_given_text, function.in_given_text);
         let ends = self.nested(place, unchanged, |walk| walk.command(&function.body, shell));
         self.loops = loops;
+        self.in_given_text = in_given_text;
         let (success, failure) = ends.split();
         let leave = |mut ended: Shell| {
             ended.restore_locals();
@@ -102,10 +108,12 @@ impl Walk<'_, '_> {
             inside.in_function = true;
             let place = function.body.span;
             self.called.push(Rc::as_ptr(&function));
+            let in_given_text = std::mem::replace(&mut self.in_given_text, function.in_given_text);
             self.perhaps(|walk| {
                 let range = walk.place(place);
                 walk.nested(range, (), |walk| drop(walk.command(&function.body, inside)));
             });
+            self.in_given_text = in_given_text;
         }
     }
 
@@ -115,6 +123,7 @@ impl Walk<'_, '_> {
         let Ok(reader) = crate::command::lex::Reader::new(&definition, shell.dialect) else { return };
         let span = self.span.unwrap_or_default();
         let mut reader = reader.within(span);
+        let in_given_text = std::mem::replace(&mut self.in_given_text, false);
         if let Ok(Some(list)) = reader.next_line() {
             let ends = self.list(&list, shell.clone());
             let functions = ends.merged().functions;
@@ -123,5 +132,6 @@ impl Walk<'_, '_> {
             }
             shell.functions = functions;
         }
+        self.in_given_text = in_given_text;
     }
 }

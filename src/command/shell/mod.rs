@@ -81,6 +81,8 @@ pub struct Walk<'w, 'v> {
     /// Passes over a loop's body that only learn what it changes.
     probing: u32,
     next_descriptor: u32,
+    /// Whether the tree being walked is that of the text given, so that its spans are places there.
+    pub(super) in_given_text: bool,
     /// Spans of the text given that commands, comments and here-documents account for.
     pub(super) accounted: Vec<Span>,
 }
@@ -159,6 +161,7 @@ impl<'w, 'v> Walk<'w, 'v> {
             here: Span::default(),
             probing: 0,
             next_descriptor: 63,
+            in_given_text: true,
             accounted: Vec::new(),
         }
     }
@@ -281,11 +284,6 @@ impl<'w, 'v> Walk<'w, 'v> {
     /// A span of the text given: nested text stands where the construct that holds it does.
     pub(in crate::command) fn place(&self, span: Span) -> Range<usize> {
         self.span.unwrap_or(span).range()
-    }
-
-    /// Whether this walks the text given, and no text nested in it.
-    pub(in crate::command) fn is_outermost(&self) -> bool {
-        self.span.is_none()
     }
 
     /// Where nested text stands, as a range.

@@ -29,6 +29,7 @@ impl Walk<'_, '_> {
         let unchanged = Ends::Same(shell.clone());
         self.nested(span.range(), unchanged, |walk| {
             let outer = walk.span.replace(span);
+            let in_given_text = std::mem::replace(&mut walk.in_given_text, false);
             let ends = match Reader::new(text, shell.dialect) {
                 Ok(reader) => {
                     let mut reader = reader.within(span);
@@ -41,6 +42,7 @@ impl Walk<'_, '_> {
                 }
             };
             walk.span = outer;
+            walk.in_given_text = in_given_text;
             ends
         })
     }

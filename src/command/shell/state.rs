@@ -94,6 +94,8 @@ pub struct Arguments {
 pub struct Function {
     pub body: Rc<Command>,
     pub exported: std::cell::Cell<bool>,
+    /// Whether the text given defines it.
+    pub in_given_text: bool,
 }
 
 /// Options that change what is run.

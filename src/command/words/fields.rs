@@ -8,6 +8,9 @@ use super::pattern::{Unit, units};
 use crate::command::simple::{UnknownValue, Value};
 use crate::text::SafeText;
 
+/// Longest text that is kept for one word, in bytes: values may double each other in size.
+pub const MAX_VALUE_BYTES: usize = 1 << 20;
+
 /// A piece of a field.
 #[derive(Clone, Debug)]
 pub enum Piece {
@@ -116,6 +119,11 @@ pub fn value_of(field: &[Piece]) -> Value {
                 suffix.clear();
             }
         }
+    }
+    if prefix.len() + suffix.len() > MAX_VALUE_BYTES {
+        prefix.clear();
+        suffix.clear();
+        hole = Some(("a very long text".into(), 0..0));
     }
     match hole {
         None => Value::Known(BString::new(prefix)),

@@ -19,8 +19,11 @@ use super::lex::{Dialect, Reader};
 use super::shell::Walk;
 use super::shell::state::{Content, Shell, known, many};
 use super::simple::{Stdin, Value, to_os_string};
-use fields::{Fields, Piece, units_of, value_of};
+use fields::{Fields, MAX_VALUE_BYTES, Piece, units_of, value_of};
 use pattern::{Unit, has_extended, is_pattern};
+
+/// Most words that one command is followed with.
+const MAX_VALUES: usize = 4096;
 
 /// What becomes of unquoted text.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -35,8 +38,16 @@ impl Walk<'_, '_> {
     /// The words of a command.
     pub(super) fn words(&mut self, words: &[Word], shell: &mut Shell) -> Vec<Value> {
         let mut values = Vec::with_capacity(words.len());
+        let mut bytes = 0;
         for word in words {
+            let before = values.len();
             self.word_into(word, shell, &mut values);
+            bytes += values.iter().skip(before).filter_map(Value::known).map(|text| text.len()).sum::<usize>();
+            if values.len() > MAX_VALUES || bytes > 4 * MAX_VALUE_BYTES {
+                values.truncate(before.clamp(1, MAX_VALUES));
+                values.push(many("very many words", self.place(word.span)));
+                return values;
+            }
         }
         values
     }
@@ -83,7 +94,7 @@ impl Walk<'_, '_> {
             text.extend_from_slice(b"(...)");
             return Value::Known(text);
         }
-        let value = self.single(&word.parts, shell);
+        let value = self.assigned(&word.parts, shell);
         let mut pieces = Fields::default();
         pieces.text(&text, true);
         pieces.value(&value, true);
@@ -100,6 +111,45 @@ impl Walk<'_, '_> {
         }
         let fields = self.fields(parts, shell, Mode::Single);
         fields.first().map_or_else(|| known(""), |field| value_of(field))
+    }
+
+    /// The value of an assignment: tildes stand for homes after each `:` too.
+    pub(super) fn assigned(&mut self, parts: &[Part], shell: &mut Shell) -> Value {
+        let tilde = |part: &Part| matches!(part, Part::Literal(text) if text.find(b":~").is_some());
+        if !parts.iter().any(tilde) {
+            return self.single(parts, shell);
+        }
+        let mut expanded = Vec::new();
+        for (index, part) in parts.iter().enumerate() {
+            let Part::Literal(text) = part else {
+                expanded.push(part.clone());
+                continue;
+            };
+            let pieces: Vec<&[u8]> = text.split_str(":").collect();
+            for (place, piece) in pieces.iter().enumerate() {
+                if place > 0 {
+                    expanded.push(Part::Quoted(":".into()));
+                }
+                // At the end of the literal a quoted part may go on with the name.
+                let ends = place + 1 < pieces.len() || index + 1 == parts.len() || piece.contains(&b'/');
+                let starts = place > 0 || index == 0;
+                match piece
+                    .strip_prefix(b"~")
+                    .filter(|rest| starts && ends && (rest.is_empty() || rest.starts_with(b"/")))
+                {
+                    Some(rest) => {
+                        let home = self.variable_value(BStr::new("HOME"), shell);
+                        expanded.push(match home {
+                            Value::Known(home) => Part::Quoted(home),
+                            Value::Unknown(_) => return home,
+                        });
+                        expanded.push(Part::Literal(rest.into()));
+                    }
+                    None => expanded.push(Part::Literal((*piece).into())),
+                }
+            }
+        }
+        self.single(&expanded, shell)
     }
 
     /// A pattern: unquoted parts make it, quoted ones stand for themselves. `None` when not known.
@@ -331,7 +381,12 @@ impl Walk<'_, '_> {
             };
             let parts = reader.within(walk.span_of(&span)).whole_as_quoted();
             match parts {
-                Ok(parts) => walk.single(&[Part::DoubleQuoted(parts)], shell),
+                Ok(parts) => {
+                    let in_given_text = std::mem::replace(&mut walk.in_given_text, false);
+                    let value = walk.single(&[Part::DoubleQuoted(parts)], shell);
+                    walk.in_given_text = in_given_text;
+                    value
+                }
                 Err(_) => {
                     if super::tripwire::may_publish(text) {
                         walk.unknown("text that is expanded again cannot be read", span.clone());

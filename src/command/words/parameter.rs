@@ -279,6 +279,7 @@ impl Walk<'_, '_> {
             }
         };
         let edited = match parameter.operation {
+            Operation::RemovePrefix { .. } | Operation::RemoveSuffix { .. } if text.len() > 4096 => None,
             Operation::RemovePrefix { longest } => self.pattern(&parameter.operand, shell).map(|pattern| {
                 let cut = prefix_length(&pattern, &text, longest).unwrap_or(0);
                 BString::from(text.get(cut..).unwrap_or_default())
@@ -314,7 +315,7 @@ impl Walk<'_, '_> {
         if everywhere || anchored.is_some() {
             pattern.remove(0);
         }
-        if replacement.contains(&b'&') || text.len() > 4096 {
+        if replacement.contains(&b'&') || text.len() > 4096 || replacement.len() > 256 {
             return None;
         }
         if let Some(at_start) = anchored {
@@ -482,6 +483,7 @@ impl Walk<'_, '_> {
                 Some(dir) => known(dir.as_os_str().as_encoded_bytes()),
                 None => unknown("the current directory", 0..0),
             }),
+            b"IFS" if !shell.variables.contains_key(name) => Content::Scalar(known(" \t\n")),
             _ if !shell.variables.contains_key(name) && MADE_UP.iter().any(|made_up| name == *made_up) => {
                 Content::Scalar(unknown(format!("${name}"), 0..0))
             }

@@ -26,8 +26,13 @@ pub(super) fn verb(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, call: &Call
         "merge" | "pull" | "cherry-pick" | "revert" | "rebase" | "am" | "quiltimport" | "filter-branch" | "history" => {
             commit_like(meaning, scene, call)
         }
-        "commit-tree" | "fast-import" | "replay" | "citool" | "gui" | "archimport" | "cvsimport" | "absorb"
-        | "autofixup" | "revise" | "filter-repo" => commits(meaning, scene, call, Changes::Refs),
+        "commit-tree" | "fast-import" | "citool" | "gui" | "archimport" | "cvsimport" | "absorb" | "autofixup"
+        | "revise" => commits(meaning, scene, call, Changes::Refs),
+        "replay" | "filter-repo" => {
+            meaning.changes(Changes::Everything);
+            Effect { changes_files: true, ..inert() }
+        }
+        "request-pull" => request_pull(meaning, scene, call),
         "notes" => notes(meaning, scene, call),
         "stash" => stash(meaning, scene, call),
         "tag" => tag(meaning, call, scene),
@@ -168,10 +173,11 @@ fn commit_like(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, call: &Call) ->
         meaning.changes(Changes::RefsAndFiles);
         return effect;
     }
-    let dry = options.is_on("dry-run") && call.verb == "pull";
     let makes_none = match call.verb.as_str() {
         "merge" => options.is_on("ff-only") || options.is_on("squash") || options.is_off("commit"),
-        "pull" => options.is_on("ff-only") || dry,
+        // What these make anew was committed, and read, before; taking a secret out of commits that
+        // were not pushed yet must stay possible.
+        "pull" | "rebase" | "filter-branch" | "history" => true,
         "cherry-pick" | "revert" => options.is_off("commit") || no_commit(&options),
         _ => false,
     };
@@ -364,6 +370,17 @@ fn local(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, call: &Call) -> Effec
     };
     meaning.revisions(scene, context, &call.verb, &call.args, to_file);
     Effect { changes_files: true, ..inert() }
+}
+
+/// `git request-pull` prints; only where a file takes it does the text stay.
+fn request_pull(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, call: &Call) -> Effect {
+    let kept = scene.command.redirections.iter().any(|redirection| {
+        is_output_to_file(redirection) && redirection.target.known().is_none_or(|target| target != "/dev/null")
+    });
+    if kept && let Some(context) = publishing(meaning, scene, call) {
+        meaning.revisions(scene, context, "request-pull", &call.args, true);
+    }
+    inert()
 }
 
 fn is_output_to_file(redirection: &Redirection) -> bool {

@@ -680,3 +680,44 @@ fn what_a_variable_makes_a_program_start_is_walked() {
     let preload = Line::new(world.clone()).with("LD_PRELOAD", EnvChange::Set("./x.so".into())).run("ls");
     assert_eq!(preload.plan.opaque.len(), 1);
 }
+
+#[test]
+fn taking_a_secret_out_of_commits_that_were_not_pushed_is_no_publish() {
+    let (_sandbox, world) = repository();
+    for line in [
+        "git rebase -i HEAD",
+        "git pull --rebase",
+        "git pull origin main",
+        "git filter-branch -f HEAD",
+        "git reset --hard HEAD",
+    ] {
+        assert!(Line::new(world.clone()).run(line).plan.publishes.is_empty(), "{line}");
+    }
+    for line in ["git merge x", "git cherry-pick x", "git revert HEAD", "git am x", "git commit --amend --no-edit"] {
+        assert_eq!(Line::new(world.clone()).run(line).commits(), 1, "{line}");
+    }
+}
+
+#[test]
+fn a_variable_that_chooses_the_repository_and_is_not_known_is_not_bounded() {
+    let (_sandbox, world) = repository();
+    let unknown = || Line::new(world.clone()).with("GIT_DIR", EnvChange::Unknown("$X".into()));
+    assert!(!unknown().run("git push").plan.unknown.is_empty());
+    assert!(unknown().run("git status").plan.unknown.is_empty());
+}
+
+#[test]
+fn a_bare_repository_that_fetches_from_here_takes_what_is_here() {
+    let (sandbox, world) = repository();
+    let bare = sandbox.path("r.git");
+    sandbox.git(&bare, &["remote", "add", "work", sandbox.path("r").to_str().unwrap()]);
+    for line in
+        [format!("git -C {} fetch work", bare.display()), format!("git --git-dir={} remote update", bare.display())]
+    {
+        let seen = Line::new(world.clone()).run(&line);
+        assert!(
+            matches!(seen.plan.publishes.as_slice(), [Publish::Push(push)] if push.via == PushVia::OtherSide),
+            "{line}"
+        );
+    }
+}

@@ -830,13 +830,31 @@ fn other_commit_makers_are_bounded() {
         let request = attempt.request(CommitVerb::Other(verb.into()), &args);
         let payload = commit::payload(&attempt.world(), &request).unwrap();
         let text = everything(&payload);
+        let before = repo.git(&["show", "HEAD:f"]);
         let known: Vec<&str> = args.iter().map(|word| if *word == "?" { "side" } else { *word }).collect();
         let output = attempt.git(&[&[verb], &known[..]].concat());
         assert!(output.status.success(), "{}", shown(&output));
-        let patch = repo.git(&["log", "-1", "-m", "--first-parent", "-p", "--format=%B"]);
-        for line in patch.lines().filter(|line| line.starts_with('+') && !line.starts_with("+++")) {
-            assert!(text.contains(&line[1..]), "{verb} {args:?}: {line:?} is not in the payload");
+        let after = repo.git(&["show", "HEAD:f"]);
+        assert_ne!(before, after, "{verb} records nothing");
+        for line in after.lines().filter(|line| !before.lines().any(|old| old == *line)) {
+            assert!(text.contains(line), "{verb} {args:?}: {line:?} is not in the payload");
         }
+    }
+}
+
+#[test]
+fn commits_that_are_made_anew_are_no_news() {
+    for (verb, args) in [("rebase", ["-q", "HEAD~1"]), ("pull", ["-q", "--no-rebase"])] {
+        let sandbox = Sandbox::new();
+        let repo = sandbox.repo("r");
+        repo.commit("f", "base\n");
+        repo.git(&["push", "-q", "-u", "origin", "main"]);
+        repo.commit("f", "to be taken out\n");
+        repo.commit("f", "clean\n");
+        let attempt = Attempt::new(&repo);
+        let request = attempt.request(CommitVerb::Other(verb.into()), &args);
+        let text = everything(&commit::payload(&attempt.world(), &request).unwrap());
+        assert!(!text.contains("to be taken out") && !text.contains("clean"), "{verb}: {text}");
     }
 }
 

@@ -11,7 +11,7 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use bstr::{BString, ByteSlice};
+use bstr::ByteSlice;
 
 use crate::command::plan::CommitRequest;
 use crate::payload::{Fault, Payload};
@@ -24,6 +24,7 @@ use super::stage::Stage;
 use super::{assemble, steps, trees_of};
 
 /// What is known of a verb.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     /// An object with a message and no content of its own.
     Text,
@@ -33,8 +34,8 @@ enum Kind {
     Reverted,
     /// Whole trees are merged into `HEAD`'s.
     Merged,
-    /// Commits of the current branch are made anew.
-    Rewritten,
+    /// Mails or patches are applied.
+    Mailed,
     /// Work-tree files.
     WorkTree,
 }
@@ -45,7 +46,9 @@ fn kind(verb: &OsStr) -> Kind {
         Some("cherry-pick") => Kind::Applied,
         Some("revert") => Kind::Reverted,
         Some("stash") => Kind::WorkTree,
-        Some("rebase" | "pull" | "am" | "filter-branch" | "filter-repo" | "replay" | "history") => Kind::Rewritten,
+        Some("am") => Kind::Mailed,
+        // `merge`, `pull`, and `rebase` or `filter-branch`, which make commits of this branch anew: what
+        // these hold was recorded before, and a secret among it is often why they are made anew.
         Some(_) | None => Kind::Merged,
     }
 }
@@ -66,18 +69,15 @@ pub fn payload(world: &World, request: &CommitRequest, verb: &OsStr) -> Result<P
     let commits = named(&mut stage, request)?;
     let head: Vec<String> = stage.head.iter().cloned().collect();
     let head_trees = if head.is_empty() { vec![parts::empty_tree(&stage)?] } else { head.clone() };
-    match kind(verb) {
+    let kind = kind(verb);
+    match kind {
         Kind::Text => {
             message.commits.extend(objects_named(&stage, request)?);
             return finish(stage, wanted, message);
         }
         Kind::Applied => applied(&stage, &commits, false, &mut wanted)?,
         Kind::Reverted => applied(&stage, &commits, true, &mut wanted)?,
-        Kind::Merged => merged(&stage, &commits, &head_trees, &mut wanted)?,
-        Kind::Rewritten => {
-            merged(&stage, &commits, &head_trees, &mut wanted)?;
-            unpublished(&stage, &head, &mut wanted)?;
-        }
+        Kind::Merged | Kind::Mailed => merged(&stage, &commits, &head_trees, &mut wanted)?,
         Kind::WorkTree => {
             if untracked_too(&request.args) {
                 let everything = ["add", "--all"];
@@ -93,7 +93,7 @@ pub fn payload(world: &World, request: &CommitRequest, verb: &OsStr) -> Result<P
     let trees: Vec<String> = std::mem::take(&mut stage.snapshots).into_iter().collect();
     parts::entering(&stage, &trees, &head_trees, &mut wanted)?;
     message.commits.extend(commits);
-    message.files.extend(in_progress(&stage.site.git_dir));
+    message.files.extend(in_progress(&stage.site.git_dir, kind));
     message::hooks(&mut stage, &mut message)?;
     finish(stage, wanted, message)
 }
@@ -198,7 +198,8 @@ fn merged(
     wanted: &mut Wanted,
 ) -> Result<(), Fault> {
     for commit in commits {
-        let asked = ["rev-list", "-n1", commit, "--not", "--remotes"];
+        // Nor is there anything new in what `HEAD` comes from.
+        let asked = ["rev-list", "-n1", commit, "--not", "--remotes"].into_iter().chain(stage.head.as_deref());
         if stage.git(asked).stdout()?.trim().is_empty() {
             continue;
         }
@@ -207,32 +208,17 @@ fn merged(
     Ok(())
 }
 
-/// Every object of `HEAD` that no remote is said to have.
-fn unpublished(stage: &Stage<'_>, head: &[String], wanted: &mut Wanted) -> Result<(), Fault> {
-    let Some(head) = head.first() else { return Ok(()) };
-    let listed = stage.git(["rev-list", "--objects", "-z", head, "--not", "--remotes"]).run()?;
-    // `-z` with `--objects` is newer than git 2.47: paths with line breaks lose a part of their name only.
-    let listed = if listed.status.success() {
-        listed.stdout
-    } else {
-        stage.git(["rev-list", "--objects", head, "--not", "--remotes"]).stdout()?
-    };
-    for line in listed.split(|byte| *byte == b'\n' || *byte == 0) {
-        let (oid, path) = line.split_once_str(" ").unwrap_or((line, b""));
-        let hexadecimal = !oid.is_empty() && oid.iter().all(u8::is_ascii_hexdigit);
-        if hexadecimal {
-            wanted.add(&oid.to_str_lossy(), (!path.is_empty()).then(|| BString::from(path)));
-        }
+/// What an operation in progress has prepared: its messages, and patches where these become content.
+/// The patch of a rebase is only shown.
+fn in_progress(git_dir: &Path, verb: Kind) -> Vec<std::path::PathBuf> {
+    let messages = ["MERGE_MSG", "SQUASH_MSG", "rebase-merge/message", "rebase-apply/msg", "rebase-apply/final-commit"];
+    let mut files: Vec<_> = messages.iter().map(|name| git_dir.join(name)).collect();
+    if verb == Kind::Mailed {
+        let folder = git_dir.join("rebase-apply");
+        files.extend(fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()));
     }
-    Ok(())
-}
-
-/// What an operation in progress has prepared: messages and patches.
-fn in_progress(git_dir: &Path) -> Vec<std::path::PathBuf> {
-    let mut files: Vec<_> = ["MERGE_MSG", "SQUASH_MSG"].iter().map(|name| git_dir.join(name)).collect();
-    for folder in ["rebase-merge", "rebase-apply", "sequencer"] {
-        files.extend(fs::read_dir(git_dir.join(folder)).into_iter().flatten().flatten().map(|entry| entry.path()));
-    }
+    files.sort();
+    files.dedup();
     files.retain(|path| path.is_file());
     files
 }

@@ -56,8 +56,9 @@ pub struct Setup {
 pub struct Judged {
     /// The answer.
     pub verdict: Verdict,
-    /// What was found and counts, refusing or not, each with what `tyran allow` takes.
-    pub findings: Vec<(Finding, Fingerprint)>,
+    /// What was found and counts, refusing or not, each with what `tyran allow` takes where it is known
+    /// already.
+    pub findings: Vec<(Finding, Option<Fingerprint>)>,
     /// What was found and a suppression takes away.
     pub suppressed: Vec<Suppressed>,
     /// Where the bytes would go.

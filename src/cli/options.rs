@@ -12,6 +12,7 @@ use crate::judge::{Judged, Setup};
 use crate::payload::ObjectId;
 use crate::payload::assemble::Assembly;
 use crate::report::{self, Colour, Format, Judgement, Reported, Suppressed, Terminal};
+use crate::scan::fingerprint::Fingerprint;
 use crate::text::SafeText;
 use crate::verdict::{Class, Refusal};
 use crate::world::{Caution, World};
@@ -182,14 +183,13 @@ pub fn write(
     out: &mut dyn Write,
     terminal: &Terminal,
 ) -> Result<ExitCode, Refusal> {
+    // gitleaks' form has a fingerprint of its own kind, and ours cost some milliseconds each.
+    let fingerprints = if format == Format::Gitleaks { Vec::new() } else { fingerprints(judged) };
     let reported: Vec<Reported<'_>> = judged
         .findings
         .iter()
-        .map(|(finding, fingerprint)| Reported {
-            finding,
-            refuses: judged.policy.refuses(finding),
-            fingerprint: fingerprint.to_string(),
-        })
+        .zip(fingerprints.into_iter().chain(std::iter::repeat_with(String::new)))
+        .map(|((finding, _), fingerprint)| Reported { finding, refuses: judged.policy.refuses(finding), fingerprint })
         .collect();
     let suppressed: Vec<Suppressed<'_>> = judged
         .suppressed
@@ -222,6 +222,15 @@ pub fn write(
         )
     })?;
     Ok(ExitCode::from(judged.verdict.exit_code()))
+}
+
+/// What `tyran allow` takes for each finding.
+fn fingerprints(judged: &Judged) -> Vec<String> {
+    if judged.findings.iter().all(|(_, known)| known.is_some()) {
+        return judged.findings.iter().flat_map(|(_, known)| known).map(Fingerprint::to_string).collect();
+    }
+    let findings: Vec<_> = judged.findings.iter().map(|(finding, _)| finding.clone()).collect();
+    Fingerprint::of_all(&findings).iter().map(Fingerprint::to_string).collect()
 }
 
 /// A commit's raw bytes, for author and date of a finding.

@@ -13,7 +13,7 @@ use crate::payload::cache::Cache;
 use crate::payload::{Payload, Tally};
 use crate::scan::embedded::{EmbeddedEngine, Mode, Options, RuleSet};
 use crate::scan::fingerprint::Fingerprint;
-use crate::scan::gitleaks::{self, Drive, GitleaksEngine, GitleaksProgram};
+use crate::scan::gitleaks::{self, Drive, GitleaksEngine};
 use crate::scan::suppress::{self, Suppressed};
 use crate::scan::{self, Bounds, Coverage, Engine, Finding};
 use crate::text::SafeText;
@@ -28,7 +28,7 @@ const AUTO_GITLEAKS_BYTES: u64 = 16 << 20;
 /// What came of reading a payload.
 pub(super) struct Scanned {
     pub(super) verdict: Verdict,
-    pub(super) findings: Vec<(Finding, Fingerprint)>,
+    pub(super) findings: Vec<(Finding, Option<Fingerprint>)>,
     pub(super) suppressed: Vec<Suppressed>,
     pub(super) notes: Vec<SafeText>,
     pub(super) coverage: Option<Coverage>,
@@ -54,7 +54,7 @@ pub(super) fn scanned(
         });
     }
     let policy = policy(world, setup)?;
-    let (engines, mut notes) = engines(world, setup, payload.tally())?;
+    let engines = engines(world, setup, payload.tally())?;
     let bounds = Bounds { threads: setup.threads, deadline: world.deadline };
     let progress = Progress::new(setup.progress, payload.tally());
     let scan = scan::run(payload, &engines, bounds, &|bytes| progress.advance(bytes));
@@ -63,6 +63,7 @@ pub(super) fn scanned(
     if let Some(memory) = memory {
         memory.keep(&scan, payload);
     }
+    let mut notes: Vec<SafeText> = engines.iter().flat_map(|engine| engine.notes()).collect();
     let parted = suppress::apply(scan.findings, payload)?;
     notes.extend(parted.notes.iter().cloned());
     notes.extend(suppress::stale(payload, &parted)?);
@@ -114,36 +115,25 @@ fn policy(world: &World, setup: &Setup) -> Result<Policy, Refusal> {
     })
 }
 
-/// The engines that were asked for, and what each cannot hold. One that was asked for and is not there
-/// is a refusal.
-fn engines(world: &World, setup: &Setup, tally: Tally) -> Result<(Vec<Box<dyn Engine>>, Vec<SafeText>), Refusal> {
+/// The engines that were asked for. One that was asked for and is not there is a refusal.
+fn engines(world: &World, setup: &Setup, tally: Tally) -> Result<Vec<Box<dyn Engine>>, Refusal> {
     let rules = rules(world, setup)?;
-    let embedded = || -> Result<Box<dyn Engine>, Refusal> {
-        Ok(Box::new(EmbeddedEngine::new(Arc::clone(&rules), Options { compat: setup.compat, ..Options::default() })?))
-    };
-    let drive = Drive { processes: setup.threads, expected_bytes: tally.bytes, deadline: world.deadline };
-    let driven = |program: &GitleaksProgram| -> Result<(Box<dyn Engine>, Vec<SafeText>), Refusal> {
-        let engine = GitleaksEngine::of_rules(program, &rules, drive)?;
-        let notes = engine.notes().to_vec();
-        Ok((Box::new(engine), notes))
-    };
     let program = match setup.engine {
         EngineChoice::Embedded => None,
         EngineChoice::Gitleaks | EngineChoice::Both => Some(gitleaks::locate(world)?),
         EngineChoice::Auto if tally.bytes > AUTO_GITLEAKS_BYTES => None,
         EngineChoice::Auto => gitleaks::present(world)?,
     };
-    let mut engines = Vec::new();
+    let mut engines: Vec<Box<dyn Engine>> = Vec::new();
     if setup.engine != EngineChoice::Gitleaks {
-        engines.push(embedded()?);
+        let options = Options { compat: setup.compat, ..Options::default() };
+        engines.push(Box::new(EmbeddedEngine::new(Arc::clone(&rules), options)?));
     }
-    let mut notes = Vec::new();
     if let Some(program) = program {
-        let (engine, cannot_hold) = driven(&program)?;
-        engines.push(engine);
-        notes = cannot_hold;
+        let drive = Drive { processes: setup.threads, expected_bytes: tally.bytes, deadline: world.deadline };
+        engines.push(Box::new(GitleaksEngine::of_rules(&program, &rules, drive)?));
     }
-    Ok((engines, notes))
+    Ok(engines)
 }
 
 /// The rules in force: a file's instead of tyran's own.

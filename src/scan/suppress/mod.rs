@@ -31,8 +31,9 @@ const COMMENTS: [&str; 2] = ["tyran:allow", "gitleaks:allow"];
 /// Findings, parted.
 #[derive(Debug, Default)]
 pub struct Outcome {
-    /// Those that count, each with its fingerprint, in their order.
-    pub kept: Vec<(Finding, Fingerprint)>,
+    /// Those that count, in their order, each with its fingerprint where a side had to be asked for it;
+    /// the others are for whoever shows them to make, since each costs some milliseconds.
+    pub kept: Vec<(Finding, Option<Fingerprint>)>,
     /// Those that a suppression takes away.
     pub suppressed: Vec<Suppressed>,
     /// Suppressions that cannot be read, and so do not count.
@@ -58,8 +59,12 @@ pub struct Suppressed {
 /// # Errors
 /// When a side cannot be read.
 pub fn apply(findings: Vec<Finding>, payload: &Payload) -> Result<Outcome, Fault> {
-    let fingerprints = Fingerprint::of_all(&findings);
     let mut outcome = Outcome::default();
+    if payload.sides.is_empty() {
+        outcome.kept = findings.into_iter().map(|finding| (finding, None)).collect();
+        return Ok(outcome);
+    }
+    let fingerprints = Fingerprint::of_all(&findings);
     let mut grants: Vec<Option<Grants>> = payload.sides.iter().map(|_| None).collect();
     for (finding, fingerprint) in findings.into_iter().zip(fingerprints) {
         let mut granted: Option<(SafeText, SafeText)> = None;
@@ -76,7 +81,7 @@ pub fn apply(findings: Vec<Finding>, payload: &Payload) -> Result<Outcome, Fault
         }
         match granted {
             Some((by, reason)) => outcome.suppressed.push(Suppressed { finding, fingerprint, by, reason }),
-            None => outcome.kept.push((finding, fingerprint)),
+            None => outcome.kept.push((finding, Some(fingerprint))),
         }
     }
     outcome.notes.sort();

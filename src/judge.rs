@@ -16,6 +16,7 @@ use crate::command::plan::{GitContext, Opaque, Outcome, Plan, Publish, PushReque
 use crate::command::{self, Shell};
 use crate::config::Policy;
 use crate::host::child::{Question as Asked, Reply, Subject};
+use crate::install::recorded::with_recorded_git;
 use crate::payload::assemble::{self, Assembly};
 use crate::payload::push::{self, ci_base};
 use crate::payload::source::Texts;
@@ -230,7 +231,10 @@ pub fn hook_lines(world: &World, args: &[OsString], lines: &[u8], setup: &Setup,
 pub fn for_gate(question: &Asked) -> Reply {
     let started = Instant::now();
     let env: Environment = question.env.iter().map(|(name, value)| (name.into(), value.into())).collect();
-    let mut world = World::new(env, question.cwd.clone(), Caution::Gate);
+    let mut world = match with_recorded_git(World::new(env, question.cwd.clone(), Caution::Gate)) {
+        Ok(world) => world,
+        Err(refusal) => return Reply { decision: "refuse".to_owned(), text: refusal.to_string() },
+    };
     world.deadline = Some(started + Duration::from_millis(question.within_millis));
     let setup = Setup::for_gate(&world);
     let judged = match &question.subject {

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 
+use crate::install::recorded::with_recorded_git;
 use crate::net::hook::{self, Caller, Ending};
 use crate::verdict::Refusal;
 
@@ -29,7 +30,7 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Refusal> {
-    let world = arguments.scan.world(None)?;
+    let world = with_recorded_git(arguments.scan.world(None)?)?;
     let setup = arguments.scan.setup(&world, false);
     let caller = match (arguments.from_settings, arguments.from_pre_commit) {
         (true, _) => Caller::Settings,

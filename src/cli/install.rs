@@ -1,23 +1,33 @@
-//! `tyran install` and `tyran uninstall`: put gate and net in place; keep what is there.
+//! `tyran setup`, `tyran install` and `tyran uninstall`: put gate and net in place; keep what is there.
 
+use std::io::{self, BufRead, IsTerminal, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
 
 use crate::command::plan::GitContext;
-use crate::net::place::{self, Change, Method, Scope};
+use crate::host::table::{Host, Table};
+use crate::install::hosts::{self, Places, Planned, Reach};
+use crate::install::keep::shown;
+use crate::install::lines::{self, Line};
+use crate::install::recorded::Recorded;
+use crate::net::place::{self, Change, Method, Own, Scope};
+use crate::text::SafeText;
 use crate::verdict::{Class, Refusal};
 use crate::world::World;
 
 use super::options;
 
-/// `tyran install|uninstall git [--global|--repo]`
+/// `tyran install|uninstall HOST...|git [--global|--repo]`
 #[derive(Debug, Args)]
 pub struct Arguments {
-    /// What to put in place or take away: `git`
-    #[arg(required = true, value_name = "HOST|git")]
+    /// What to put in place or take away: hosts by their names in `tyran hosts`, or `git`
+    #[arg(required_unless_present = "all", value_name = "HOST|git")]
     targets: Vec<String>,
+    /// Everything that tyran put in place
+    #[arg(long, conflicts_with = "targets")]
+    all: bool,
     /// For every repository of this user (the default)
     #[arg(long, conflicts_with = "repo")]
     global: bool,
@@ -29,35 +39,192 @@ pub struct Arguments {
     directory: Option<PathBuf>,
 }
 
-/// Puts it in place.
+/// `tyran setup [HOST...]`
+#[derive(Debug, Args)]
+pub struct Setup {
+    /// Hosts by their names in `tyran hosts` (default: those that are used on this machine)
+    #[arg(value_name = "HOST")]
+    hosts: Vec<String>,
+    /// For the directory here alone
+    #[arg(long)]
+    project: bool,
+    /// Show what would be changed; change nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Do not ask
+    #[arg(short, long)]
+    yes: bool,
+    /// Work in this directory
+    #[arg(short = 'C', value_name = "DIR")]
+    directory: Option<PathBuf>,
+}
+
+/// Gate, net and the record of git and tyran.
+pub fn setup(arguments: &Setup) -> Result<ExitCode, Refusal> {
+    let world = options::world(arguments.directory.as_ref())?;
+    let table = table()?;
+    let own = Own::of_process()?;
+    let places = Places::read()?;
+    let chosen = if arguments.hosts.is_empty() {
+        table.hosts.iter().filter(|host| hosts::is_found(&world, host)).collect()
+    } else {
+        named(&table, &arguments.hosts)?
+    };
+    let reach = if arguments.project { Reach::Project } else { Reach::User };
+    let mut planned = Vec::new();
+    for host in &chosen {
+        planned.extend(hosts::plan(&world, host, reach, &own.program, &places)?);
+    }
+    if chosen.is_empty() {
+        println!("no host that tyran knows is used here; `tyran hosts` lists them");
+    }
+    for change in &planned {
+        show(change);
+    }
+    if arguments.dry_run {
+        println!("nothing was changed");
+        return Ok(ExitCode::SUCCESS);
+    }
+    if !planned.is_empty() && !arguments.yes && !is_agreed()? {
+        println!("nothing was changed");
+        return Ok(ExitCode::FAILURE);
+    }
+    let recorded = Recorded::now(&world, &own.program)?;
+    if Recorded::read().ok().flatten().as_ref() != Some(&recorded) {
+        recorded.write()?;
+        println!("recorded {} and {}", shown(&recorded.git.path), shown(&recorded.tyran.path));
+    }
+    let scope = if arguments.project { Scope::Repository } else { Scope::Global };
+    put_net(&world, scope, &own)?;
+    put_hosts(&chosen, &planned, places)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Puts single parts in place.
 pub fn install(arguments: &Arguments) -> Result<ExitCode, Refusal> {
-    let (world, git, scope) = read(arguments)?;
-    let method = place::best_method(&world, &git)?;
-    let program = place::Own::of_process()?.program;
-    match place::install(&world, &git, scope, method, &program)? {
+    let world = options::world(arguments.directory.as_ref())?;
+    let table = table()?;
+    let own = Own::of_process()?;
+    if arguments.all {
+        return Err(Refusal::new(Class::Usage, "`--all` is for `tyran uninstall`", "run `tyran setup`"));
+    }
+    let (git, others): (Vec<_>, Vec<_>) = arguments.targets.iter().cloned().partition(|target| target == "git");
+    let chosen = named(&table, &others)?;
+    let reach = if arguments.repo { Reach::Project } else { Reach::User };
+    let places = Places::read()?;
+    let mut planned = Vec::new();
+    for host in &chosen {
+        planned.extend(hosts::plan(&world, host, reach, &own.program, &places)?);
+    }
+    if !git.is_empty() {
+        put_net(&world, scope(arguments), &own)?;
+    }
+    put_hosts(&chosen, &planned, places)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Takes parts away.
+pub fn uninstall(arguments: &Arguments) -> Result<ExitCode, Refusal> {
+    let world = options::world(arguments.directory.as_ref())?;
+    let table = table()?;
+    let mut places = Places::read()?;
+    let (git, others): (Vec<_>, Vec<_>) = arguments.targets.iter().cloned().partition(|target| target == "git");
+    let chosen = if arguments.all { table.hosts.iter().collect() } else { named(&table, &others)? };
+    for host in chosen {
+        let changed = hosts::uninstall(&world, host, &mut places)?;
+        if changed.is_empty() && !arguments.all {
+            println!("{}: there was no entry of tyran's; nothing was changed", host.id);
+        }
+        for file in changed {
+            println!("{}: the entry was taken away from {}", host.id, shown(&file));
+        }
+    }
+    if arguments.all || !git.is_empty() {
+        let git = context(&world);
+        match place::uninstall(&world, &git, scope(arguments))? {
+            Change::None => println!("git: the net was not in place here; nothing was changed"),
+            Change::Made(file) => println!("git: the net was taken away; {} is as it was", file.display()),
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn put_net(world: &World, scope: Scope, own: &Own) -> Result<(), Refusal> {
+    let git = context(world);
+    let method = place::best_method(world, &git)?;
+    match place::install(world, &git, scope, method, &own.program)? {
         Change::None => println!("git: the net is in place already; nothing was changed"),
         Change::Made(file) => println!("git: the net is in place ({}), through {}", how(method), file.display()),
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
-/// Takes it away.
-pub fn uninstall(arguments: &Arguments) -> Result<ExitCode, Refusal> {
-    let (world, git, scope) = read(arguments)?;
-    match place::uninstall(&world, &git, scope)? {
-        Change::None => println!("git: the net was not in place here; nothing was changed"),
-        Change::Made(file) => println!("git: the net was taken away; {} is as it was", file.display()),
+fn put_hosts(chosen: &[&Host], planned: &[Planned], mut places: Places) -> Result<(), Refusal> {
+    for change in planned {
+        hosts::write(change, &mut places)?;
+        println!("{}: the entry is in place, in {}", change.host, shown(&change.file));
     }
-    Ok(ExitCode::SUCCESS)
+    for host in chosen {
+        let is_changed = planned.iter().any(|change| change.host == host.id);
+        if !is_changed {
+            println!("{}: the entry is in place already; nothing was changed", host.id);
+        } else if let Some(todo) = &host.entry.after_setup {
+            println!("{}: left to do: {todo}", host.id);
+        }
+    }
+    Ok(())
 }
 
-fn read(arguments: &Arguments) -> Result<(World, GitContext, Scope), Refusal> {
-    if let Some(other) = arguments.targets.iter().find(|target| *target != "git") {
-        return Err(Refusal::new(Class::Usage, format!("{other:?} is not known here"), "run `tyran install git`"));
+/// The table that is compiled in.
+pub fn table() -> Result<Table, Refusal> {
+    Table::builtin().map_err(|fault| Refusal::new(Class::Installation, fault.to_string(), "install tyran again"))
+}
+
+fn named<'t>(table: &'t Table, ids: &[String]) -> Result<Vec<&'t Host>, Refusal> {
+    ids.iter()
+        .map(|id| {
+            table.host(id).ok_or_else(|| {
+                Refusal::new(Class::Usage, format!("{id:?} is not a host that tyran knows"), "run `tyran hosts`")
+            })
+        })
+        .collect()
+}
+
+fn context(world: &World) -> GitContext {
+    GitContext { dir: world.cwd.clone(), env: world.env.clone(), globals: Vec::new() }
+}
+
+fn scope(arguments: &Arguments) -> Scope {
+    if arguments.repo { Scope::Repository } else { Scope::Global }
+}
+
+/// Shows a change, line by line.
+fn show(change: &Planned) {
+    println!("{} ({})", shown(&change.file), change.host);
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let (now, then) = (change.now.as_deref().map(text).unwrap_or_default(), text(&change.after));
+    for line in lines::between(&now, &then) {
+        match line {
+            Line::Same(text) => println!("  {}", SafeText::new(text)),
+            Line::Gone(text) => println!("- {}", SafeText::new(text)),
+            Line::New(text) => println!("+ {}", SafeText::new(text)),
+        }
     }
-    let world = options::world(arguments.directory.as_ref())?;
-    let git = GitContext { dir: world.cwd.clone(), env: world.env.clone(), globals: Vec::new() };
-    Ok((world, git, if arguments.repo { Scope::Repository } else { Scope::Global }))
+}
+
+/// Asks the person at the terminal.
+fn is_agreed() -> Result<bool, Refusal> {
+    if !io::stdin().is_terminal() {
+        return Err(Refusal::new(Class::Usage, "nobody can be asked here", "add `--yes`, or `--dry-run` to only look"));
+    }
+    print!("write this? [y/N] ");
+    let asked = io::stdout().flush().and_then(|()| {
+        let mut answer = String::new();
+        io::stdin().lock().read_line(&mut answer)?;
+        Ok(answer)
+    });
+    let answer = asked.map_err(|error| Refusal::new(Class::Usage, format!("asking failed: {error}"), "add `--yes`"))?;
+    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
 }
 
 fn how(method: Method) -> &'static str {

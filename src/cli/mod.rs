@@ -4,7 +4,9 @@
 //! person, 2 usage error, 3 could not check (internal errors included). Results go to standard
 //! output, progress and notes to standard error.
 
+mod doctor;
 mod git_hook;
+mod hosts;
 mod install;
 mod log;
 mod options;
@@ -54,6 +56,12 @@ enum Subcommands {
     Plan(plan::Arguments),
     /// What git's hooks start
     GitHook(git_hook::Arguments),
+    /// Find the hosts here, put gate and net in place, record git and tyran
+    Setup(install::Setup),
+    /// Is every gate alive? Proves it by trying a refusal
+    Doctor(doctor::Arguments),
+    /// List the hosts, and what was established of each, when
+    Hosts(hosts::Arguments),
     /// Put gate and net in place; keep what is there
     Install(install::Arguments),
     /// Take gate and net away; give back what was there
@@ -92,6 +100,9 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         Subcommands::Payload(arguments) => payload::run(&arguments),
         Subcommands::Plan(arguments) => plan::run(&arguments),
         Subcommands::GitHook(arguments) => git_hook::run(&arguments),
+        Subcommands::Setup(arguments) => install::setup(&arguments),
+        Subcommands::Doctor(arguments) => doctor::run(&arguments),
+        Subcommands::Hosts(arguments) => hosts::run(&arguments),
         Subcommands::Install(arguments) => install::install(&arguments),
         Subcommands::Uninstall(arguments) => install::uninstall(&arguments),
         Subcommands::EnsureGitleaks(arguments) => ensure_gitleaks::run(&arguments),

@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::command::plan::{Outcome, Plan};
 use crate::command::{self, Shell};
+use crate::install::recorded::Recorded;
 use crate::text::SafeText;
 use crate::verdict::{Class, Refusal};
 use crate::world::child::{ChildFault, Job};
@@ -125,7 +126,12 @@ fn world(host: &Host, cwd: Option<&Path>) -> Result<World, Refusal> {
             ));
         }
     };
-    Ok(World::new(env, cwd, Caution::Gate))
+    // Its digest is checked by the child, which judges whatever is not inert.
+    let world = World::new(env, cwd, Caution::Gate);
+    Ok(match Recorded::read()? {
+        Some(recorded) => world.with_git(recorded.git.path),
+        None => world,
+    })
 }
 
 /// Text typed into an open session, which the host does not show.

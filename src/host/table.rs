@@ -360,8 +360,24 @@ pub struct Entry {
     pub project: Option<String>,
     /// A plugin's file.
     pub plugin: Option<String>,
-    /// The matcher of a pre-tool entry.
+    /// The matcher of a tool's entry.
     pub matcher: Option<String>,
+    /// Events whose entries take the matcher; all of the tool slots where none is named.
+    #[serde(default)]
+    pub matcher_events: Vec<String>,
+    /// Events that are registered; all of the session-start, pre-tool and post-tool slots where none is named.
+    #[serde(default)]
+    pub events: Vec<String>,
+    /// What is on disk where the host is used.
+    pub found_by: Option<String>,
+    /// Keys which, being true, switch every hook off.
+    #[serde(default)]
+    pub off_keys: Vec<String>,
+    /// Files that such a key may stand in.
+    #[serde(default)]
+    pub off_files: Vec<String>,
+    /// What a person has left to do after setup.
+    pub after_setup: Option<String>,
     /// How the command is written.
     pub form: EntryForm,
 }
@@ -396,8 +412,10 @@ pub enum EntryShape {
     Vibe,
     /// An executable file named after the event.
     Script,
-    /// A module in the host's own language.
+    /// A module that exports a function returning `{EVENT: handler}`; a handler refuses by throwing.
     Plugin,
+    /// A module that is handed an object with `on(EVENT, handler)`; a handler refuses by what it returns.
+    AmpPlugin,
 }
 
 /// How a command is written in an entry.
@@ -530,6 +548,15 @@ impl Table {
 }
 
 impl Host {
+    /// The events that an entry is written for, in the order of a session.
+    pub fn registered(&self) -> Vec<(&str, Slot)> {
+        [Slot::SessionStart, Slot::PreTool, Slot::PostTool]
+            .into_iter()
+            .flat_map(|slot| self.events.of(slot).iter().map(move |name| (name.as_str(), slot)))
+            .filter(|(name, _)| self.entry.events.is_empty() || self.entry.events.iter().any(|kept| kept == name))
+            .collect()
+    }
+
     fn check(&self) -> Result<(), TableFault> {
         let wrong = |what| Err(TableFault::Row { host: self.id.clone(), what });
         if self.events.pre_tool.is_empty() {
@@ -552,6 +579,9 @@ impl Host {
         }
         if self.payload.tool.is_none() && !self.payload.tool_is_event {
             return wrong("no place for the tool's name");
+        }
+        if !self.registered().iter().any(|(_, slot)| *slot == Slot::PreTool) {
+            return wrong("an entry without an event at which it could refuse");
         }
         if self.failure.switch_key.is_some() != self.failure.switch_value.is_some() {
             return wrong("half a fail-closed switch");

@@ -6,20 +6,17 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
-use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use bstr::ByteSlice;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
 use crate::command::plan::GitContext;
+use crate::install::keep::{Kept, cannot, make_executable, private_dir, read_if_there, replace, resolved, state};
 use crate::payload::Fault;
 use crate::text::SafeText;
 use crate::verdict::{Class, Refusal};
-use crate::world::{World, state_dir, user_home};
+use crate::world::{World, user_home};
 
 use super::names::{self, Role};
 use super::shim;
@@ -56,13 +53,10 @@ pub enum Change {
 /// One configuration file that holds our settings, as it was before and as we left it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Placed {
-    file: PathBuf,
+    #[serde(flatten)]
+    kept: Kept,
     scope: Scope,
     method: Method,
-    /// Base64 of the bytes before; `None` when there was no file.
-    before: Option<String>,
-    /// SHA-256 of the bytes that we left.
-    after: String,
 }
 
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -104,16 +98,6 @@ pub fn hooks_dir() -> Result<PathBuf, Refusal> {
     Ok(state()?.join("hooks"))
 }
 
-fn state() -> Result<PathBuf, Refusal> {
-    state_dir().ok_or_else(|| {
-        Refusal::new(
-            Class::Installation,
-            "the user of this process has no home directory in the password database",
-            "run it as a user who has one",
-        )
-    })
-}
-
 /// Which way is better with this git: settings where it has them (2.54 and later).
 ///
 /// # Errors
@@ -151,22 +135,24 @@ pub fn install(
     if stands(world, git, &file, method, &folder, program)? {
         return Ok(Change::None);
     }
-    let before = read_if_there(&file)?;
+    let mut before = read_if_there(&file)?;
     let mut places = Places::read()?;
-    let first = places.places.iter().find(|placed| placed.file == file).map(|placed| placed.before.clone());
+    match places.places.iter().find(|placed| placed.kept.file == file) {
+        Some(placed) if placed.kept.is_untouched(before.as_deref()) => before = placed.kept.before()?,
+        // It was edited since: what is given back one day is what it is now, without ours.
+        Some(_) if before.is_some() => {
+            take_out(world, git, &file, &folder)?;
+            before = read_if_there(&file)?;
+        }
+        Some(_) | None => {}
+    }
     match method {
         Method::Directory => set_directory(world, git, &file, &folder)?,
         Method::Settings => set_hooks(world, git, &file, program)?,
     }
     let after = fs::read(&file).map_err(|error| cannot("read", &file, &error))?;
-    places.places.retain(|placed| placed.file != file);
-    places.places.push(Placed {
-        file: file.clone(),
-        scope,
-        method,
-        before: first.unwrap_or_else(|| before.map(|bytes| STANDARD.encode(bytes))),
-        after: hex::encode(Sha256::digest(&after)),
-    });
+    places.places.retain(|placed| placed.kept.file != file);
+    places.places.push(Placed { kept: Kept::new(&file, before.as_deref(), &after), scope, method });
     places.write()?;
     Ok(Change::Made(file))
 }
@@ -178,37 +164,22 @@ pub fn install(
 pub fn uninstall(world: &World, git: &GitContext, scope: Scope) -> Result<Change, Refusal> {
     let file = configuration_file(world, git, scope)?;
     let mut places = Places::read()?;
-    let Some(placed) = places.places.iter().find(|placed| placed.file == file).cloned() else {
+    let Some(placed) = places.places.iter().find(|placed| placed.kept.file == file).cloned() else {
         return Ok(Change::None);
     };
     let now = read_if_there(&file)?;
-    let untouched = now.as_ref().is_some_and(|bytes| hex::encode(Sha256::digest(bytes)) == placed.after);
-    if untouched {
-        restore(&placed)?;
+    if placed.kept.is_untouched(now.as_deref()) {
+        placed.kept.restore()?;
     } else if now.is_some() {
         take_out(world, git, &file, &hooks_dir()?)?;
     }
-    places.places.retain(|other| other.file != file);
+    places.places.retain(|other| other.kept.file != file);
     let last = places.places.is_empty();
     places.write()?;
     if last {
         remove_scripts(&hooks_dir()?)?;
     }
     Ok(Change::Made(file))
-}
-
-fn restore(placed: &Placed) -> Result<(), Refusal> {
-    let Some(before) = &placed.before else {
-        return fs::remove_file(&placed.file).map_err(|error| cannot("remove", &placed.file, &error));
-    };
-    let bytes = STANDARD.decode(before).map_err(|_| {
-        Refusal::new(
-            Class::Installation,
-            "the record of what was there before is damaged",
-            "run `git config --global --unset core.hooksPath`",
-        )
-    })?;
-    replace(&placed.file, &bytes)
 }
 
 /// Takes our settings out of a file that was edited since, and puts back the path that was there.
@@ -321,15 +292,6 @@ fn configuration_file(world: &World, git: &GitContext, scope: Scope) -> Result<P
     }
 }
 
-/// The file behind symbolic links, since replacing the link would take a user's dotfiles apart.
-fn resolved(path: &Path) -> Result<PathBuf, Refusal> {
-    match path.canonicalize() {
-        Ok(real) => Ok(real),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(path.to_owned()),
-        Err(error) => Err(cannot("resolve", path, &error)),
-    }
-}
-
 fn value(world: &World, git: &GitContext, file: &Path, key: &str) -> Result<Option<OsString>, Refusal> {
     if !file.exists() {
         return Ok(None);
@@ -378,38 +340,6 @@ fn not_set(file: &Path, key: &str) -> Refusal {
     )
 }
 
-fn cannot(verb: &str, path: &Path, error: &io::Error) -> Refusal {
-    Refusal::new(
-        Class::Installation,
-        format!("could not {verb} {}: {error}", SafeText::quoted(path.as_os_str().as_encoded_bytes(), 300)),
-        "make the place readable and writable for this user, then try again",
-    )
-}
-
-fn read_if_there(path: &Path) -> Result<Option<Vec<u8>>, Refusal> {
-    match fs::read(path) {
-        Ok(bytes) => Ok(Some(bytes)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(cannot("read", path, &error)),
-    }
-}
-
-/// Replaces a file whole, with the mode that it had.
-fn replace(path: &Path, bytes: &[u8]) -> Result<(), Refusal> {
-    let folder = path.parent().unwrap_or(Path::new("."));
-    let written = || -> io::Result<()> {
-        let mut file = tempfile::NamedTempFile::new_in(folder)?;
-        file.write_all(bytes)?;
-        if let Ok(metadata) = fs::metadata(path) {
-            file.as_file().set_permissions(metadata.permissions())?;
-        }
-        file.as_file().sync_all()?;
-        file.persist(path)?;
-        Ok(())
-    };
-    written().map_err(|error| cannot("write", path, &error))
-}
-
 fn write_scripts(folder: &Path, program: &Path) -> Result<(), Refusal> {
     private_dir(folder)?;
     for (name, role) in names::ALL {
@@ -418,7 +348,7 @@ fn write_scripts(folder: &Path, program: &Path) -> Result<(), Refusal> {
         if read_if_there(&path)?.as_deref() != Some(&script) {
             replace(&path, &script)?;
         }
-        executable(&path).map_err(|error| cannot("make executable", &path, &error))?;
+        make_executable(&path)?;
     }
     Ok(())
 }
@@ -434,16 +364,6 @@ fn remove_scripts(folder: &Path) -> Result<(), Refusal> {
     // A file of somebody else's keeps the folder; that is theirs.
     let _ = fs::remove_dir(folder);
     Ok(())
-}
-
-fn private_dir(folder: &Path) -> Result<(), Refusal> {
-    use std::os::unix::fs::DirBuilderExt;
-    fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(|error| cannot("make", folder, &error))
-}
-
-fn executable(path: &Path) -> io::Result<()> {
-    use std::os::unix::fs::PermissionsExt;
-    fs::set_permissions(path, fs::Permissions::from_mode(0o755))
 }
 
 impl Places {

@@ -17,6 +17,7 @@ mod push;
 mod reader;
 mod report;
 mod rules;
+mod setup;
 mod suppress;
 mod text;
 mod upload;

@@ -1,0 +1,59 @@
+//! `tyran doctor`: is every gate alive?
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, ValueEnum};
+use serde_json::json;
+
+use crate::install::doctor::{self, Route, State};
+use crate::net::place::Own;
+use crate::text::SafeText;
+use crate::verdict::Refusal;
+
+use super::{install, options};
+
+/// How it is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// For people.
+    Human,
+    /// One object.
+    Json,
+}
+
+/// `tyran doctor`
+#[derive(Debug, Args)]
+pub struct Arguments {
+    /// How the result is written
+    #[arg(long, value_enum, default_value_t = Format::Human)]
+    format: Format,
+    /// Work in this directory
+    #[arg(short = 'C', value_name = "DIR")]
+    directory: Option<PathBuf>,
+}
+
+/// Looks at every route and tries every gate.
+pub fn run(arguments: &Arguments) -> Result<ExitCode, Refusal> {
+    let world = options::world(arguments.directory.as_ref())?;
+    let routes = doctor::examine(&world, &install::table()?, &Own::of_process()?)?;
+    let is_alive = routes.iter().all(|route| route.state != State::Broken);
+    match arguments.format {
+        Format::Human => routes.iter().for_each(show),
+        Format::Json => println!("{}", json!({ "alive": is_alive, "routes": routes })),
+    }
+    Ok(if is_alive { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn show(route: &Route) {
+    let state = match route.state {
+        State::Alive => "alive",
+        State::Absent => "absent",
+        State::Broken => "BROKEN",
+    };
+    let place = route.place.as_ref().map(|place| SafeText::new(place).to_string()).unwrap_or_default();
+    println!("{}", format!("{:<12} {state:<7} {place}", route.route).trim_end());
+    for what in &route.what {
+        println!("{:<20} {}", "", SafeText::new(what));
+    }
+}

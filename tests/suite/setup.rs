@@ -1,0 +1,479 @@
+//! Setup changes what it must and nothing else, twice is once, taking away gives back; and doctor
+//! knows a live gate from a disarmed one.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Output;
+
+use serde_json::Value;
+use tyran::host::table::{EntryShape, Host, Table};
+use tyran::install::entry;
+use tyran::install::hosts::{self, Reach};
+use tyran::install::jsonc;
+
+use super::support::{Sandbox, planted, shown};
+
+fn table() -> Table {
+    Table::builtin().unwrap()
+}
+
+fn tyran(sandbox: &Sandbox, args: &[&str]) -> Output {
+    sandbox.tyran().args(args).output().unwrap()
+}
+
+fn done(sandbox: &Sandbox, args: &[&str]) -> String {
+    let output = tyran(sandbox, args);
+    assert!(output.status.success(), "{args:?}: {}", shown(&output));
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+fn user_file(sandbox: &Sandbox, host: &Host) -> Option<PathBuf> {
+    hosts::file(&sandbox.world(""), host, Reach::User)
+}
+
+fn write(path: &Path, text: &str) {
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, text).unwrap();
+}
+
+/// Every file below the sandbox's home, with its bytes.
+fn files(sandbox: &Sandbox) -> Vec<(PathBuf, Vec<u8>)> {
+    fn walk(folder: &Path, all: &mut Vec<(PathBuf, Vec<u8>)>) {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                all.push((path.clone(), Vec::new()));
+                walk(&path, all);
+            } else {
+                all.push((path.clone(), fs::read(&path).unwrap()));
+            }
+        }
+    }
+    let mut all = Vec::new();
+    walk(&sandbox.path("home"), &mut all);
+    all.sort();
+    all
+}
+
+fn is_json(host: &Host) -> bool {
+    !entry::additions(host, Path::new("/tyran")).is_empty()
+}
+
+/// What the host's file held before: other tools' hooks, oddly laid out.
+fn of_another(host: &Host) -> Option<String> {
+    let (event, _) = host.registered().pop()?;
+    let other = r#"{"type": "command", "command":"other-tool --host nobody",   "timeout":5 }"#;
+    let grouped = format!(r#"{{ "matcher":"Bash","hooks": [{other}] }}"#);
+    let text = match host.entry.shape {
+        EntryShape::Claude | EntryShape::Goose => format!(
+            "{{\r\n\t\"model\": \"x\",\t\"hooks\": {{\r\n\t\t\"Other\": [],\r\n\t\t\"{event}\": [ {grouped} ]\r\n\t}},\r\n\t\"z\": [1,2 , 3]}}"
+        ),
+        EntryShape::Root => format!("{{\"{event}\":[{grouped}],\n   \"Other\" : [ ]\n}}\n\n"),
+        EntryShape::Antigravity => format!("{{\"other\":{{\"{event}\":[{grouped}]}}}}"),
+        EntryShape::Flat
+        | EntryShape::Cursor
+        | EntryShape::Copilot
+        | EntryShape::Crush
+        | EntryShape::KiroAgent
+        | EntryShape::Windsurf => format!(
+            "{{\n    \"version\": 1,\n    \"hooks\": {{ \"{event}\": [{other}] }}, // theirs\n    \"name\": \"default\"\n}}"
+        ),
+        EntryShape::Kiro => {
+            format!("{{\"version\":\"v1\",\"hooks\":[\n  {{\"name\":\"other\",\"trigger\":\"{event}\"}}\n]}}")
+        }
+        EntryShape::Vibe => {
+            "# theirs\n[[hooks]]\nevent   = 'pre_tool'\ncommand = \"other-tool\"   # kept\n\n[other]\nx=1\n".to_owned()
+        }
+        EntryShape::Script | EntryShape::Plugin | EntryShape::AmpPlugin => return None,
+    };
+    Some(text)
+}
+
+#[test]
+fn no_two_hosts_share_a_file() {
+    let table = table();
+    for reach in [|host: &Host| host.entry.user.clone(), |host: &Host| host.entry.project.clone()] {
+        let mut files: Vec<String> = table.hosts.iter().filter_map(reach).collect();
+        let count = files.len();
+        files.sort();
+        files.dedup();
+        assert_eq!(files.len(), count);
+    }
+}
+
+#[test]
+fn every_host_is_put_in_place_once_and_taken_away_again() {
+    for host in table().hosts.iter().filter(|host| host.entry.user.is_some()) {
+        if host.entry.shape == EntryShape::KiroAgent {
+            continue; // Its file must be there: the test below.
+        }
+        let sandbox = Sandbox::new();
+        let before = files(&sandbox);
+        done(&sandbox, &["install", &host.id]);
+        let file = user_file(&sandbox, host).unwrap();
+        let text = fs::read_to_string(&file).unwrap();
+        assert!(text.contains(env!("CARGO_BIN_EXE_tyran")), "{}: {text}", host.id);
+        if is_json(host) {
+            let value = jsonc::value(&text).unwrap();
+            assert_eq!(entry::found(host, &value).len(), host.registered().len(), "{}: {text}", host.id);
+            serde_json::from_str::<Value>(&text).unwrap();
+        }
+        let then = files(&sandbox);
+        assert!(done(&sandbox, &["install", &host.id]).contains("nothing was changed"));
+        assert_eq!(files(&sandbox), then, "{}", host.id);
+        done(&sandbox, &["uninstall", &host.id]);
+        assert_eq!(files(&sandbox), before, "{}", host.id);
+    }
+}
+
+#[test]
+fn other_tools_entries_stay_byte_for_byte() {
+    for host in &table().hosts {
+        let (Some(theirs), Some(_)) = (of_another(host), &host.entry.user) else { continue };
+        let sandbox = Sandbox::new();
+        let file = user_file(&sandbox, host).unwrap();
+        write(&file, &theirs);
+        let before = files(&sandbox);
+        done(&sandbox, &["install", &host.id]);
+        let with = fs::read_to_string(&file).unwrap();
+        let calls = hosts::calls(host, &file, with.as_bytes()).unwrap();
+        assert_eq!(calls.len(), host.registered().len(), "{}: {with}", host.id);
+        // What was there is still there, in order: our additions are all that was put between.
+        let mut rest = with.chars();
+        assert!(theirs.chars().all(|wanted| rest.any(|found| found == wanted)), "{}: {with}", host.id);
+        done(&sandbox, &["install", &host.id]);
+        assert_eq!(fs::read_to_string(&file).unwrap(), with, "{}", host.id);
+        done(&sandbox, &["uninstall", &host.id]);
+        assert_eq!(files(&sandbox), before, "{}", host.id);
+
+        // Edited since: only ours goes.
+        done(&sandbox, &["install", &host.id]);
+        let edited = format!("{}\n\n", fs::read_to_string(&file).unwrap());
+        write(&file, &edited);
+        done(&sandbox, &["uninstall", &host.id]);
+        let left = fs::read_to_string(&file).unwrap();
+        assert!(hosts::calls(host, &file, left.as_bytes()).unwrap().is_empty(), "{}: {left}", host.id);
+        if is_json(host) {
+            let mut value = jsonc::value(&left).unwrap();
+            if let Some(map) = value.as_object_mut() {
+                map.retain(|key, _| key != "tyran");
+            }
+            assert_eq!(value, jsonc::value(&theirs).unwrap(), "{}: {left}", host.id);
+        }
+    }
+}
+
+#[test]
+fn what_was_added_between_two_setups_is_given_back_too() {
+    let sandbox = Sandbox::new();
+    let file = sandbox.path("home/.claude/settings.json");
+    write(&file, "{}");
+    done(&sandbox, &["install", "claude"]);
+    let edited =
+        fs::read_to_string(&file).unwrap().replacen('{', "{\"model\": \"mine\",", 1).replace("\"50\"", "\"9\"");
+    write(&file, &edited);
+    done(&sandbox, &["install", "claude"]);
+    assert!(fs::read_to_string(&file).unwrap().contains("\"50\""));
+    done(&sandbox, &["uninstall", "claude"]);
+    assert!(fs::read_to_string(&file).unwrap().contains("\"mine\""));
+}
+
+#[test]
+fn a_file_that_cannot_be_read_is_left_as_it_is() {
+    let sandbox = Sandbox::new();
+    for (host, file, text) in [
+        ("claude", "home/.claude/settings.json", "{\"hooks\": {"),
+        ("claude", "home/.claude/settings.json", "{\"hooks\": 7}"),
+        ("claude", "home/.claude/settings.json", "[]"),
+        ("vibe", "home/.vibe/hooks.toml", "hooks = 'none'\n"),
+        ("cline", "home/.cline/hooks/PreToolUse", "#!/bin/sh\nother-tool\n"),
+        ("opencode", "home/.config/opencode/plugins/tyran.js", "export default 1\n"),
+    ] {
+        let file = sandbox.path(file);
+        write(&file, text);
+        let output = tyran(&sandbox, &["install", host]);
+        assert_eq!(output.status.code(), Some(3), "{host}: {}", shown(&output));
+        assert_eq!(fs::read_to_string(&file).unwrap(), text);
+    }
+}
+
+#[test]
+fn setup_finds_hosts_shows_first_and_asks() {
+    let sandbox = Sandbox::new();
+    fs::create_dir_all(sandbox.path("home/.claude")).unwrap();
+    fs::create_dir_all(sandbox.path("home/.codex")).unwrap();
+    let before = files(&sandbox);
+    let shown_first = done(&sandbox, &["setup", "--dry-run"]);
+    assert!(
+        shown_first.contains(".claude/settings.json") && shown_first.contains(".codex/hooks.json"),
+        "{shown_first}"
+    );
+    assert!(!shown_first.contains(".gemini"), "{shown_first}");
+    assert_eq!(files(&sandbox), before);
+    let unasked = sandbox.tyran().arg("setup").stdin(std::process::Stdio::null()).output().unwrap();
+    assert_eq!(unasked.status.code(), Some(2), "{}", shown(&unasked));
+    assert_eq!(files(&sandbox), before);
+    let first = done(&sandbox, &["setup", "--yes"]);
+    assert!(first.contains("/hooks"), "codex must be told to trust: {first}");
+    let pins = sandbox.path("state/pins.json");
+    assert_eq!(fs::metadata(&pins).unwrap().permissions().mode() & 0o777, 0o600);
+    let then = files(&sandbox);
+    done(&sandbox, &["setup", "--yes"]);
+    assert_eq!(files(&sandbox), then);
+    done(&sandbox, &["uninstall", "--all"]);
+    assert_eq!(files(&sandbox), before);
+}
+
+#[test]
+fn setup_for_a_project_writes_there_alone() {
+    let sandbox = Sandbox::new();
+    let repo = sandbox.repo("work");
+    let before = files(&sandbox);
+    done(&sandbox, &["setup", "claude", "--project", "--yes", "-C", repo.dir.to_str().unwrap()]);
+    assert!(repo.dir.join(".claude/settings.json").exists());
+    assert_eq!(files(&sandbox), before);
+}
+
+/// What doctor says of one route.
+fn diagnosed(sandbox: &Sandbox, route: &str) -> (String, String) {
+    let output = tyran(sandbox, &["doctor", "--format", "json"]);
+    let value: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", shown(&output)));
+    assert_eq!(output.status.code(), Some(i32::from(value["alive"] != Value::Bool(true))), "{}", shown(&output));
+    let routes = value["routes"].as_array().unwrap();
+    let found = routes.iter().find(|found| found["route"] == route).unwrap_or_else(|| panic!("{}", shown(&output)));
+    (found["state"].as_str().unwrap().to_owned(), found["what"].to_string())
+}
+
+#[test]
+fn doctor_tries_every_kind_of_host() {
+    let sandbox = Sandbox::new();
+    let all: Vec<String> =
+        table().hosts.iter().filter(|host| host.entry.user.is_some()).map(|host| host.id.clone()).collect();
+    write(&sandbox.path("home/.kiro/agents/default.json"), "{\"name\": \"default\"}\n");
+    let mut args = vec!["setup", "--yes"];
+    args.extend(all.iter().map(String::as_str));
+    done(&sandbox, &args);
+    let output = tyran(&sandbox, &["doctor"]);
+    assert!(output.status.success(), "{}", shown(&output));
+    for host in &all {
+        assert!(
+            String::from_utf8_lossy(&output.stdout).contains(&format!("{host:<12} alive")),
+            "{host}: {}",
+            shown(&output)
+        );
+    }
+}
+
+#[test]
+fn doctor_names_what_disarms_a_gate() {
+    let sandbox = Sandbox::new();
+    done(&sandbox, &["setup", "--yes", "claude"]);
+    let file = sandbox.path("home/.claude/settings.json");
+    let good = fs::read_to_string(&file).unwrap();
+    assert_eq!(diagnosed(&sandbox, "claude").0, "alive");
+    let program = env!("CARGO_BIN_EXE_tyran");
+    let script = sandbox.path("home/yes");
+    write(&script, "#!/bin/sh\nexit 0\n");
+    fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
+    for (sabotage, named) in [
+        (good.replacen('{', "{\"disableAllHooks\": true,", 1), "disableAllHooks"),
+        (good.replace(program, "/nowhere/tyran"), "not there or not executable"),
+        (good.replace(program, "tyran"), "not an absolute path"),
+        (good.replace(program, script.to_str().unwrap()), "was not refused"),
+        (good.replace("Bash|PowerShell|Monitor", "bash"), "does not cover Bash"),
+        (good.replace("\"onFailure\"", "\"onfailure\""), "onFailure"),
+        (good.replace("\"timeout\": 60", "\"timeout\": 1"), "gives up after 1 seconds"),
+        (good.replace("PreSkillShellCommand", "Other"), "no entry at PreSkillShellCommand"),
+        (good.replacen('{', "{{", 1), "not JSON"),
+        (good.replacen("\"type\"", "\"async\": true, \"type\"", 2), "does not wait"),
+    ] {
+        assert_ne!(sabotage, good, "{named}");
+        write(&file, &sabotage);
+        let (state, what) = diagnosed(&sandbox, "claude");
+        assert!(state == "broken" && what.contains(named), "{named}: {state} {what}");
+    }
+    fs::remove_file(&file).unwrap();
+    assert!(diagnosed(&sandbox, "claude").1.contains("gone"));
+}
+
+#[test]
+fn a_timeout_in_the_wrong_unit_is_named() {
+    let sandbox = Sandbox::new();
+    done(&sandbox, &["setup", "--yes", "gemini"]);
+    let file = sandbox.path("home/.gemini/settings.json");
+    write(&file, &fs::read_to_string(&file).unwrap().replace("60000", "60"));
+    let (state, what) = diagnosed(&sandbox, "gemini");
+    assert!(state == "broken" && what.contains("60 milliseconds"), "{state} {what}");
+}
+
+#[test]
+fn a_net_that_was_cut_is_named() {
+    let sandbox = Sandbox::new();
+    done(&sandbox, &["setup", "--yes", "claude"]);
+    assert_eq!(diagnosed(&sandbox, "net").0, "alive");
+    done(&sandbox, &["uninstall", "git"]);
+    assert_eq!(diagnosed(&sandbox, "net").0, "broken");
+}
+
+/// A git of the sandbox's own, first on PATH.
+fn own_git(sandbox: &Sandbox) -> (PathBuf, String) {
+    let real = tyran::world::look_up("git".as_ref(), std::env::var_os("PATH").as_deref(), Path::new("/")).unwrap();
+    let git = sandbox.path("bin/git");
+    write(&git, &format!("#!/bin/sh\nexec '{}' \"$@\"\n", real.display()));
+    fs::set_permissions(&git, fs::Permissions::from_mode(0o755)).unwrap();
+    let path = format!("{}:{}", git.parent().unwrap().display(), std::env::var("PATH").unwrap());
+    (git, path)
+}
+
+#[test]
+fn a_git_that_is_not_as_recorded_stops_gate_and_net() {
+    let sandbox = Sandbox::new();
+    let repo = sandbox.repo("work");
+    repo.commit("notes.txt", "nothing\n");
+    let (git, path) = own_git(&sandbox);
+    let with = |args: &[&str]| sandbox.tyran().env("PATH", &path).current_dir(&repo.dir).args(args).output().unwrap();
+    let output = with(&["setup", "--yes", "claude"]);
+    assert!(output.status.success(), "{}", shown(&output));
+    // PATH does not matter any more: the recorded one is run.
+    let push =
+        || sandbox.command("git").current_dir(&repo.dir).args(["push", "-q", "origin", "main"]).output().unwrap();
+    let gate = || {
+        let claude = table();
+        let event = tyran::install::trial::event(
+            claude.host("claude").unwrap(),
+            "PreToolUse",
+            "git push origin main",
+            &repo.dir,
+        );
+        let input = sandbox.path("event.json");
+        write(&input, &event.to_string());
+        let input = fs::File::open(input).unwrap();
+        sandbox.tyran().args(["gate", "--host", "claude", "--deadline", "50"]).stdin(input).output().unwrap()
+    };
+    let passed = gate();
+    assert_eq!(passed.status.code(), Some(0), "{}", shown(&passed));
+    write(&git, &format!("{}# changed\n", fs::read_to_string(&git).unwrap()));
+    let refused = gate();
+    assert_eq!(refused.status.code(), Some(2), "{}", shown(&refused));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("tyran setup"), "{}", shown(&refused));
+    let pushed = push();
+    assert!(!pushed.status.success(), "{}", shown(&pushed));
+    assert_eq!(sandbox.git("work.git", &["for-each-ref"]), "");
+    let (state, what) = diagnosed(&sandbox, "git");
+    assert!(state == "broken" && what.contains("not as it was recorded"), "{state} {what}");
+    let again = with(&["setup", "--yes", "claude"]);
+    assert!(again.status.success(), "{}", shown(&again));
+    assert!(push().status.success());
+}
+
+#[test]
+fn a_cline_script_without_its_program_cancels() {
+    let sandbox = Sandbox::new();
+    let copy = sandbox.path("bin/tyran");
+    fs::create_dir_all(copy.parent().unwrap()).unwrap();
+    fs::copy(env!("CARGO_BIN_EXE_tyran"), &copy).unwrap();
+    let output = sandbox.command(&copy).args(["install", "cline"]).output().unwrap();
+    assert!(output.status.success(), "{}", shown(&output));
+    fs::remove_file(&copy).unwrap();
+    let script = sandbox.path("home/.cline/hooks/PreToolUse");
+    let answer = sandbox.command("bash").arg(script).output().unwrap();
+    let value: Value = serde_json::from_slice(&answer.stdout).unwrap();
+    assert_eq!(value["cancel"], Value::Bool(true));
+    assert_eq!(diagnosed(&sandbox, "cline").0, "broken");
+}
+
+/// Runs a plugin's handler in node with a command; standard output is what became of it.
+fn handled(sandbox: &Sandbox, module: &Path, driver: &str) -> Option<String> {
+    let node = tyran::world::look_up("node".as_ref(), std::env::var_os("PATH").as_deref(), Path::new("/"))?;
+    let copy = sandbox.path("module.mjs");
+    fs::copy(module, &copy).unwrap();
+    let script = sandbox.path("driver.mjs");
+    write(&script, driver);
+    let output = sandbox.command(node).arg(script).output().unwrap();
+    assert!(output.status.success(), "{}", shown(&output));
+    Some(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+}
+
+#[test]
+fn plugins_refuse_in_their_hosts_own_way() {
+    let sandbox = Sandbox::new();
+    let repo = sandbox.repo("work");
+    repo.commit("notes.txt", "nothing\n");
+    repo.git(&["checkout", "-q", "-b", "planted"]);
+    repo.commit("app.env", format!("GITHUB_TOKEN={}\n", planted::github_token(11)));
+    let dir = Value::from(repo.dir.to_str().unwrap());
+    done(&sandbox, &["install", "opencode", "amp"]);
+    let opencode = format!(
+        r#"import {{ Tyran }} from "./module.mjs"
+const handler = (await Tyran({{ directory: {dir} }}))["tool.execute.before"]
+for (const branch of ["main", "planted"]) {{
+  try {{
+    await handler({{ tool: "bash", sessionID: "s", callID: "c" }}, {{ args: {{ command: "git push origin " + branch }} }})
+    console.log("ran")
+  }} catch (error) {{ console.log(error.message.includes("app.env") ? "refused" : error.message) }}
+}}
+"#
+    );
+    let module = sandbox.path("home/.config/opencode/plugins/tyran.js");
+    let Some(answer) = handled(&sandbox, &module, &opencode) else {
+        eprintln!("skipped: no node here");
+        return;
+    };
+    assert_eq!(answer, "ran\nrefused");
+    let amp = format!(
+        r#"import plugin from "./module.mjs"
+let handler
+plugin({{ on: (_, given) => (handler = given), helpers: {{ shellCommandFromToolCall: () => ({{ dir: {dir} }}) }} }})
+for (const branch of ["main", "planted"]) {{
+  const answer = await handler({{ toolUseID: "t", tool: "shell_command", input: {{ command: "git push origin " + branch }}, thread: {{ id: "i" }} }})
+  console.log(answer.action)
+}}
+"#
+    );
+    let module = sandbox.path("home/.config/amp/plugins/tyran.ts");
+    assert_eq!(handled(&sandbox, &module, &amp).unwrap(), "allow\nreject-and-continue");
+    // Without its program it refuses as well.
+    let text = fs::read_to_string(&module).unwrap().replace(env!("CARGO_BIN_EXE_tyran"), "/nowhere/tyran");
+    write(&module, &text);
+    assert_eq!(handled(&sandbox, &module, &amp).unwrap(), "reject-and-continue\nreject-and-continue");
+}
+
+#[test]
+fn hosts_are_listed_with_what_was_established() {
+    let sandbox = Sandbox::new();
+    let value: Value = serde_json::from_str(&done(&sandbox, &["hosts", "--format", "json"])).unwrap();
+    let rows = value["hosts"].as_array().unwrap();
+    assert_eq!(rows.len(), table().hosts.len());
+    assert!(rows.iter().all(|row| row["verified"]["expired"].is_boolean()));
+    assert!(done(&sandbox, &["hosts"]).contains("Claude Code"));
+}
+
+#[test]
+fn json_with_comments_keeps_every_byte_around_a_change() {
+    let path = |keys: &[&str]| keys.iter().map(|key| (*key).to_owned()).collect::<Vec<_>>();
+    for text in [
+        "{}",
+        "{ }\n",
+        "{\n  // nothing\n}",
+        "{\"a\":1}",
+        "{\"a\":1,}",
+        "{ \"hooks\": {\"E\": []} }",
+        "{ \"hooks\": {\"E\": [ /* none */ ], } }",
+        "\u{feff}{\"hooks\":{\"E\":[{\"x\":\"}]\\\"\"},],\"F\":[1]}}",
+    ] {
+        let element = serde_json::json!({"ours": true});
+        let added = jsonc::append(text, &path(&["hooks", "E"]), &element).unwrap();
+        let value = jsonc::value(&added).unwrap();
+        assert_eq!(value["hooks"]["E"].as_array().unwrap().last(), Some(&element), "{added}");
+        let mut rest = added.chars();
+        assert!(text.chars().all(|wanted| rest.any(|found| found == wanted)), "{added}");
+        let cut = jsonc::take_out(&added, &|value| value.get("ours").is_some()).unwrap();
+        assert!(!cut.contains("ours"), "{cut}");
+    }
+    for text in ["{", "{\"a\" 1}", "{\"a\":}", "[1 2]", "{} x", "/* open", "{\"a\":01}", "nul"] {
+        assert!(jsonc::append(text, &path(&["hooks"]), &Value::Null).is_err(), "{text}");
+    }
+    let deep = "[".repeat(100_000);
+    assert!(jsonc::value(&deep).is_err());
+}

@@ -134,7 +134,12 @@ impl Config {
 
     /// The folder of hooks that is in force, when a setting names one.
     pub fn hooks_path(&self) -> Option<Option<PathBuf>> {
-        self.value("core.hookspath").map(|value| value.map(|value| super::simple::to_os_string(value).into()))
+        self.path("core.hookspath")
+    }
+
+    /// A setting that is a path; the inner `None` is a value that is not known.
+    pub fn path(&self, key: &str) -> Option<Option<PathBuf>> {
+        self.value(key).map(|value| value.map(|value| super::simple::to_os_string(value).into()))
     }
 }
 

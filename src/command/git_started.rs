@@ -9,12 +9,14 @@ use std::path::{Path, PathBuf};
 use bstr::{BStr, BString, ByteSlice};
 
 use super::git::{Call, nested, top};
-use super::git_config::{Does, Scope, VARIABLES, runs};
+use super::git_config::{Config, Does, Scope, VARIABLES, runs};
 use super::git_globals;
 use super::git_table::{HOOKS_OF_CHANGES, READS, does, hooks};
 use super::meaning::{Meaning, Scene};
 use super::programs::{Class, class};
 use super::simple::{Certainty, Code, EnvChange, FileSeen, Nested, UnknownValue, Value};
+use crate::net::names;
+use crate::net::place::{Own, expected_script};
 use crate::text::SafeText;
 
 /// Everything that a verb may start.
@@ -32,7 +34,7 @@ pub(super) fn programs(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, call: &
                     found.setting(scene, call, setting.key.as_bstr(), setting.value.as_ref());
                 }
             }
-            of_hooks(scene, call, config.hooks_path(), &mut found);
+            of_hooks(scene, call, &config, &mut found);
         }
     }
     found.nested.retain(|nested| meaning.is_new(nested));
@@ -156,16 +158,21 @@ fn is_harmless(text: &BStr) -> bool {
     class(name.as_bstr()) == Class::Inert && !with_options
 }
 
-/// Hooks that exist, or that the line writes.
-fn of_hooks(scene: &Scene<'_, '_>, call: &Call, setting: Option<Option<PathBuf>>, found: &mut Found) {
+/// Hooks that exist, or that the line writes. Behind a script of the net's the repository's own counts.
+fn of_hooks(scene: &Scene<'_, '_>, call: &Call, config: &Config, found: &mut Found) {
     let Some(context) = &call.context else { return };
     let Some(place) = git_globals::find(context) else { return };
     let top = top(context);
-    let folder = match setting {
-        None => place.common_dir().join("hooks"),
-        Some(Some(path)) => top.join(expand_home(&path, scene)),
-        Some(None) => return found.unknown(scene, call, "the hooks path is not known".into(), "core.hooksPath"),
+    let usual = place.common_dir().join("hooks");
+    let folder_of = |setting: Option<Option<PathBuf>>| match setting {
+        None => Some(usual.clone()),
+        Some(path) => Some(top.join(expand_home(&path?, scene))),
     };
+    let (Some(folder), Some(behind)) = (folder_of(config.hooks_path()), folder_of(config.path("tyran.hookspath")))
+    else {
+        return found.unknown(scene, call, "the hooks path is not known".into(), "core.hooksPath");
+    };
+    let own = Own::of_process().ok();
     let changing = if has_hooks(&call.verb) { HOOKS_OF_CHANGES } else { &[] };
     for name in named_hooks(call)
         .iter()
@@ -173,7 +180,10 @@ fn of_hooks(scene: &Scene<'_, '_>, call: &Call, setting: Option<Option<PathBuf>>
         .chain(hooks(&call.verb).iter().copied())
         .chain(changing.iter().copied())
     {
-        let hook = folder.join(name);
+        let mut hook = folder.join(name);
+        if own.as_ref().is_some_and(|own| is_of_net(&hook, name, own, scene)) {
+            hook = behind.join(name);
+        }
         if !is_there(&hook, scene) {
             continue;
         }
@@ -188,6 +198,14 @@ fn of_hooks(scene: &Scene<'_, '_>, call: &Call, setting: Option<Option<PathBuf>>
         let because = SafeText::quoted(format!("the hook {name}").as_bytes(), 60);
         found.nested.push(nested(scene, call, Code::Argv(words), Some(top.clone()), Certainty::Always, because));
     }
+}
+
+/// Whether a hook is, byte for byte, what `tyran install git` wrote: it scans what git is about to do,
+/// and goes on to the repository's own hook.
+fn is_of_net(hook: &Path, name: &str, own: &Own, scene: &Scene<'_, '_>) -> bool {
+    let Some(role) = names::role(name) else { return false };
+    matches!(scene.shell.file(hook), FileSeen::AsOnDisk)
+        && std::fs::read(hook).is_ok_and(|script| script == expected_script(name, role, &own.program))
 }
 
 /// `git hook run NAME`.

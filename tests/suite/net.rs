@@ -344,3 +344,21 @@ fn step_of_the_ci_templates_reports_in_every_place() {
     assert!(fs::read_to_string(sandbox.path("output")).unwrap().contains("sarif="));
     assert_eq!(step(&repo, "HEAD").status.code(), Some(0));
 }
+
+#[test]
+fn the_reader_sees_through_the_nets_own_scripts_to_the_repositorys_hook() {
+    let sandbox = Sandbox::new();
+    let repo = sandbox.repo("work");
+    repo.commit("notes.txt", "nothing\n");
+    repo.git(&["checkout", "-q", "-b", "planted"]);
+    repo.commit("app.env", format!("GITHUB_TOKEN={}\n", planted::github_token(12)));
+    installed(&sandbox, &[]);
+    let scan = || {
+        let command = ["scan-command", "--", "git push origin main"];
+        sandbox.tyran().current_dir(&repo.dir).args(command).output().unwrap()
+    };
+    assert_eq!(scan().status.code(), Some(0), "{}", shown(&scan()));
+    hook(&repo.dir.join(".git/hooks/pre-push"), "#!/bin/sh\ngit push --no-verify origin planted\n");
+    let chained = scan();
+    assert_ne!(chained.status.code(), Some(0), "{}", shown(&chained));
+}

@@ -920,3 +920,17 @@ fn filter_of_a_submodule_does_not_run_in_the_gate() {
     attempt.payload(&["-am", "x"]).unwrap();
     assert!(!proof.exists(), "the gate ran a submodule's filter");
 }
+
+#[test]
+fn script_that_signs_is_read_where_commits_are_signed() {
+    let sandbox = Sandbox::new();
+    let repo = busy(&sandbox);
+    fs::write(sandbox.path("signer"), "#!/bin/sh\necho a telling signature\n").unwrap();
+    repo.git(&["config", "gpg.program", sandbox.path("signer").to_str().unwrap()]);
+    let text = |args: &[&str]| texts(&Attempt::new(&repo).payload(args).unwrap());
+    assert!(text(&["-S", "-m", "x"]).contains("a telling signature"));
+    assert!(!text(&["-m", "x"]).contains("a telling signature"));
+    repo.git(&["config", "commit.gpgSign", "true"]);
+    assert!(text(&["-m", "x"]).contains("a telling signature"));
+    assert!(!text(&["--no-gpg-sign", "-m", "x"]).contains("a telling signature"));
+}

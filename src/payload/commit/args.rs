@@ -104,6 +104,8 @@ pub struct CommitArgs {
     pub paths_from: Option<OsString>,
     /// Its entries end in NUL.
     pub paths_nul: bool,
+    /// `-S`, or its opposite.
+    pub signed: Option<bool>,
     /// A word or option is not known.
     pub doubtful: bool,
 }
@@ -152,6 +154,7 @@ impl CommitArgs {
             "author" | "date" => self.words.extend(value),
             "trailer" => self.trailers.extend(value),
             "cleanup" => self.cleanup = value,
+            "gpg-sign" => self.signed = Some(!negated),
             "edit" if negated => self.no_edit = true,
             "edit" => self.edit = true,
             "all" => self.choose(Select::All, negated),

@@ -69,6 +69,7 @@ pub fn read(
         message.commits.extend(stage.head.clone());
     }
     trailers(stage, args, &mut message)?;
+    signers(stage, args, &mut message);
     identities(stage, &mut message)?;
     Ok(message)
 }
@@ -156,6 +157,27 @@ fn trailers(stage: &mut Stage<'_>, args: &CommitArgs, message: &mut Message) -> 
         }
     }
     Ok(())
+}
+
+/// A script that signs is read, since whatever it prints becomes a header of the commit. A program in
+/// machine code is taken for one that makes signatures.
+fn signers(stage: &mut Stage<'_>, args: &CommitArgs, message: &mut Message) {
+    if !args.signed.unwrap_or(stage.programs.signs) && !args.doubtful {
+        return;
+    }
+    for program in stage.programs.signers.clone() {
+        let path = configured_path(stage, &program);
+        let mut start = [0; 2];
+        let script =
+            fs::File::open(&path).and_then(|mut file| std::io::Read::read_exact(&mut file, &mut start)).is_ok()
+                && start == *b"#!";
+        if script {
+            stage.notes.push("a configured program signs the commit; its text is read".into());
+            stage.exact = false;
+            message.files.push(path);
+        }
+        message.texts.push(program);
+    }
 }
 
 /// Names, addresses, dates and time zones.

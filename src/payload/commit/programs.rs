@@ -29,6 +29,10 @@ pub struct Programs {
     pub converts_all: bool,
     /// Commands of trailers, as configured.
     pub trailer_commands: Vec<BString>,
+    /// `commit.gpgSign`.
+    pub signs: bool,
+    /// Programs that would sign.
+    pub signers: Vec<BString>,
     /// `core.hooksPath`.
     pub hooks_path: Option<BString>,
     /// `commit.template`.
@@ -112,6 +116,8 @@ impl Programs {
             // git 2.54 and later run hooks that configuration names, whatever core.hooksPath says.
             (b"hook", b"command") => self.switch_named("hook", name, b"enabled", &FALSE),
             (b"trailer", b"cmd" | b"command") => self.trailer_commands.push(value.into()),
+            (b"gpg", b"program") => self.signers.push(value.into()),
+            (b"commit", b"gpgsign") => self.signs = !matches!(value.as_bytes(), b"false" | b"no" | b"off" | b"0"),
             (b"commit", b"template") => self.template = Some(value.into()),
             (b"commit", b"cleanup") => self.cleanup = Some(value.into()),
             _ => {}

@@ -15,6 +15,7 @@ mod select;
 pub(super) mod site;
 pub(super) mod stage;
 mod steps;
+mod tables;
 
 use std::sync::Arc;
 

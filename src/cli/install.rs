@@ -146,6 +146,9 @@ pub fn uninstall(arguments: &Arguments) -> Result<ExitCode, Refusal> {
             Change::Made(file) => println!("git: the net was taken away; {} is as it was", file.display()),
         }
     }
+    if arguments.all {
+        Recorded::forget()?;
+    }
     Ok(ExitCode::SUCCESS)
 }
 

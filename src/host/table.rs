@@ -358,8 +358,12 @@ pub struct Entry {
     pub user: Option<String>,
     /// The project's file.
     pub project: Option<String>,
-    /// A plugin's file.
+    /// A plugin's file of entries, in the plugin's own folder.
     pub plugin: Option<String>,
+    /// A plugin's manifest.
+    pub plugin_manifest: Option<String>,
+    /// How a plugin's file names the program in the plugin's own folder.
+    pub plugin_program: Option<String>,
     /// The matcher of a tool's entry.
     pub matcher: Option<String>,
     /// Events whose entries take the matcher; all of the tool slots where none is named.
@@ -370,6 +374,8 @@ pub struct Entry {
     pub events: Vec<String>,
     /// What is on disk where the host is used.
     pub found_by: Option<String>,
+    /// The variable that names another folder instead of `found_by`.
+    pub moved_by: Option<String>,
     /// Keys which, being true, switch every hook off.
     #[serde(default)]
     pub off_keys: Vec<String>,
@@ -582,6 +588,13 @@ impl Host {
         }
         if !self.registered().iter().any(|(_, slot)| *slot == Slot::PreTool) {
             return wrong("an entry without an event at which it could refuse");
+        }
+        let plugin = [&self.entry.plugin, &self.entry.plugin_manifest, &self.entry.plugin_program];
+        if plugin.iter().any(|part| part.is_some()) && plugin.iter().any(|part| part.is_none()) {
+            return wrong("a part of a plugin");
+        }
+        if self.entry.moved_by.is_some() && self.entry.found_by.is_none() {
+            return wrong("a variable that moves nothing");
         }
         if self.failure.switch_key.is_some() != self.failure.switch_value.is_some() {
             return wrong("half a fail-closed switch");

@@ -218,7 +218,7 @@ fn is_of_commands(host: &Host, event: &str) -> bool {
 fn switched_off(world: &World, host: &Host) -> Vec<String> {
     let mut problems = Vec::new();
     for named in &host.entry.off_files {
-        let Some(path) = hosts::expanded(world, named) else { continue };
+        let Some(path) = hosts::expanded(world, host, named) else { continue };
         let text = match std::fs::read_to_string(&path) {
             Ok(text) => text,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,

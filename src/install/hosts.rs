@@ -70,11 +70,17 @@ pub fn file(world: &World, host: &Host, reach: Reach) -> Option<PathBuf> {
         Reach::User => host.entry.user.as_deref()?,
         Reach::Project => host.entry.project.as_deref()?,
     };
-    expanded(world, named)
+    expanded(world, host, named)
 }
 
-/// A path of the table: from the user's home, or from here.
-pub fn expanded(world: &World, named: &str) -> Option<PathBuf> {
+/// A path of the host's row: from the user's home or from here, or below the folder that the host was
+/// told to keep its files in instead.
+pub fn expanded(world: &World, host: &Host, named: &str) -> Option<PathBuf> {
+    let moved = host.entry.moved_by.as_deref().and_then(|name| world.var(name)).filter(|value| !value.is_empty());
+    let usual = host.entry.found_by.as_deref();
+    if let (Some(folder), Some(below)) = (moved, usual.and_then(|usual| named.strip_prefix(usual))) {
+        return Some(world.cwd.join(folder).join(below.trim_start_matches('/')));
+    }
     match named.strip_prefix("~/") {
         Some(below) => Some(world.var("HOME").map(PathBuf::from).or_else(user_home)?.join(below)),
         None => Some(world.cwd.join(named)),
@@ -83,7 +89,7 @@ pub fn expanded(world: &World, named: &str) -> Option<PathBuf> {
 
 /// Whether the host is used on this machine, as far as its files tell.
 pub fn is_found(world: &World, host: &Host) -> bool {
-    host.entry.found_by.as_deref().and_then(|named| expanded(world, named)).is_some_and(|path| path.exists())
+    host.entry.found_by.as_deref().and_then(|named| expanded(world, host, named)).is_some_and(|path| path.exists())
 }
 
 /// What is to be changed so that the host calls `program`; empty when it does already.

@@ -7,6 +7,7 @@ pub mod gitleaks;
 pub mod hosts;
 pub mod jsonc;
 pub mod keep;
+pub mod layout;
 pub mod lines;
 pub mod modules;
 pub mod pins;

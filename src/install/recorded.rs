@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::verdict::{Class, Refusal};
 use crate::world::World;
 
-use super::keep::{digest, private_dir, read_if_there, replace, shown, state};
+use super::keep::{cannot, digest, private_dir, read_if_there, replace, shown, state};
 
 /// A program as it was recorded.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -74,6 +74,18 @@ impl Recorded {
             .git_program()
             .ok_or_else(|| Refusal::new(Class::Installation, "no git was found", "install git, then run it again"))?;
         Ok(Self { git: Program::of(git)?, tyran: Program::of(program)? })
+    }
+
+    /// Forgets what was recorded.
+    ///
+    /// # Errors
+    /// When the file cannot be removed.
+    pub fn forget() -> Result<(), Refusal> {
+        let path = Self::path()?;
+        match std::fs::remove_file(&path) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(cannot("remove", &path, &error)),
+            Ok(()) | Err(_) => Ok(()),
+        }
     }
 
     /// Records it, for this user alone to read.

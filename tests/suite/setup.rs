@@ -223,6 +223,18 @@ fn setup_finds_hosts_shows_first_and_asks() {
     assert_eq!(files(&sandbox), then);
     done(&sandbox, &["uninstall", "--all"]);
     assert_eq!(files(&sandbox), before);
+    assert!(!pins.exists());
+}
+
+#[test]
+fn a_host_that_keeps_its_files_elsewhere_is_followed_there() {
+    let sandbox = Sandbox::new();
+    let elsewhere = sandbox.path("elsewhere");
+    fs::create_dir(&elsewhere).unwrap();
+    let output = sandbox.tyran().env("CLAUDE_CONFIG_DIR", &elsewhere).args(["setup", "--yes"]).output().unwrap();
+    assert!(output.status.success(), "{}", shown(&output));
+    assert!(elsewhere.join("settings.json").exists(), "{}", shown(&output));
+    assert!(!sandbox.path("home/.claude").exists());
 }
 
 #[test]
@@ -437,6 +449,22 @@ for (const branch of ["main", "planted"]) {{
     let text = fs::read_to_string(&module).unwrap().replace(env!("CARGO_BIN_EXE_tyran"), "/nowhere/tyran");
     write(&module, &text);
     assert_eq!(handled(&sandbox, &module, &amp).unwrap(), "reject-and-continue\nreject-and-continue");
+}
+
+/// The folders under `hooks/` follow from the table. TYRAN_WRITE_LAYOUTS=1 writes them anew.
+#[test]
+fn plugin_layouts_are_as_the_table_says() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let layouts = tyran::install::layout::files(&table());
+    assert!(layouts.len() >= 6);
+    for (path, text) in layouts {
+        let path = root.join(path);
+        if std::env::var_os("TYRAN_WRITE_LAYOUTS").is_some() {
+            write(&path, &text);
+        }
+        assert_eq!(fs::read_to_string(&path).unwrap_or_default(), text, "{}", path.display());
+        serde_json::from_str::<Value>(&text).unwrap();
+    }
 }
 
 #[test]

@@ -39,11 +39,37 @@ const HOST_FILES: &[&str] = &[
     ".vibe/hooks.toml",
     ".copilot/config.json",
     ".amp/settings.json",
+    ".config/devin/config.json",
+    ".devin/config.json",
+    ".devin/config.local.json",
+    ".devin/hooks.v1.json",
+    ".config/crush/crush.json",
+    "crush.json",
+    ".crush.json",
 ];
 
 /// Folders of which every file counts.
-const HOST_FOLDERS: &[&str] =
-    &[".github/hooks", ".copilot/hooks", ".agents/plugins", ".opencode/plugin", ".opencode/plugins"];
+const HOST_FOLDERS: &[&str] = &[
+    ".github/hooks",
+    ".copilot/hooks",
+    ".agents/plugins",
+    ".opencode/plugin",
+    ".opencode/plugins",
+    ".config/opencode/plugin",
+    ".config/opencode/plugins",
+    ".kilo/plugin",
+    ".kilo/plugins",
+    ".config/kilo/plugin",
+    ".config/kilo/plugins",
+    ".amp/plugins",
+    ".config/amp/plugins",
+    ".cline/hooks",
+    ".clinerules/hooks",
+    "Cline/Hooks",
+    ".kiro/hooks",
+    ".kiro/agents",
+    ".grok/hooks",
+];
 
 /// Folders of the system in which hosts keep managed settings.
 const SYSTEM_FOLDERS: &[&str] = &[

@@ -103,6 +103,19 @@ fn no_two_hosts_share_a_file() {
 }
 
 #[test]
+fn every_file_that_holds_an_entry_is_guarded_against_the_agent() {
+    let sandbox = Sandbox::new();
+    let world = sandbox.world("");
+    for host in &table().hosts {
+        let off = host.entry.off_files.iter().filter_map(|named| hosts::expanded(&world, host, named));
+        let own = [Reach::User, Reach::Project].into_iter().filter_map(|reach| hosts::file(&world, host, reach));
+        for file in own.chain(off) {
+            assert!(tyran::command::tamper::written(&world, &file).is_some(), "{}", file.display());
+        }
+    }
+}
+
+#[test]
 fn every_host_is_put_in_place_once_and_taken_away_again() {
     for host in table().hosts.iter().filter(|host| host.entry.user.is_some()) {
         if host.entry.shape == EntryShape::KiroAgent {

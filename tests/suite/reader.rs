@@ -168,6 +168,9 @@ const EXACT: &[&str] = &[
     "command git c; builtin eval git b; exec -a other git e",
     "git \"a\\\nb\" $'c\\x64\\'e' $\"f\" '' \"\"; git a#b # git no",
     "echo Z2l0IGRlY29kZWQ= | base64 -d | sh",
+    "set -e; x=$(false; echo push); git $x",
+    "for d in a b; do git $d && break; done; git end; while :; do git once; break; done",
+    "f() { return 1; git no; }; f || git failed; f && git no; (exit 3) || git exited",
 ];
 
 #[test]
@@ -297,6 +300,19 @@ fn what_cannot_be_known_is_said() {
 #[test]
 fn unknown_word_that_may_vanish_leaves_the_next_as_the_name() {
     assert!(git_calls("$(unknown) git push").contains(&"git push".to_owned()));
+}
+
+#[test]
+fn function_of_a_branch_hides_no_program() {
+    assert!(git_calls("test -d q && git() { echo; }; git push").contains(&"git push".to_owned()));
+    assert!(git_calls("if c; then git() { :; }; else unset -f git; fi; git push").contains(&"git push".to_owned()));
+    assert_eq!(git_calls("git() { :; }; git push"), Vec::<String>::new());
+}
+
+#[test]
+fn alias_of_a_branch_makes_the_line_opaque() {
+    let (plan, _) = walked("shopt -s expand_aliases\nif c; then alias git=echo; fi\ngit push");
+    assert!(!plan.opaque.is_empty());
 }
 
 #[test]

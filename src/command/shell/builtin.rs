@@ -353,11 +353,9 @@ impl Walk<'_, '_> {
     /// Words of a test that name variables or are evaluated as arithmetic.
     pub(in crate::command) fn test_words(&mut self, words: &[Value], shell: &mut Shell) {
         let mut evaluates = false;
-        for (index, word) in words.iter().enumerate() {
-            let Some(text) = word.known() else { continue };
+        for text in words.iter().filter_map(Value::known) {
             self.subscripts_in(text, shell);
             evaluates |= matches!(text.as_bytes(), b"-eq" | b"-ne" | b"-lt" | b"-le" | b"-gt" | b"-ge");
-            let _ = index;
         }
         if evaluates {
             for word in words.iter().filter_map(Value::known) {

@@ -186,9 +186,14 @@ impl Walk<'_, '_> {
             && let Some(functions) = self.function_named(name, &shell)
         {
             let arguments = call.arguments().to_vec();
-            // What has been defined in a branch only may also be a program.
-            let ends = self.call(&functions, arguments, call.span, shell);
-            return ends;
+            if !shell.unsure_functions.contains(name) {
+                return self.call(&functions, arguments, call.span, shell);
+            }
+            // What has been defined in a branch only may be the program all the same.
+            let program = Call { programs_only: true, ..call.with_words(call.words.clone()) };
+            let called = self.perhaps(|walk| walk.call(&functions, arguments, call.span, shell.clone()));
+            let run = self.perhaps(|walk| walk.run_named(name, program, shell));
+            return Ends::Same(called.merged().merge(run.merged()));
         }
         if !call.no_builtins && !shell.disabled.contains(name) {
             return match self.builtin(name, call, shell) {

@@ -21,6 +21,7 @@ impl Walk<'_, '_> {
                 self.functions.push(Rc::clone(&function));
             }
             Rc::make_mut(&mut shell.functions).insert(name.clone(), vec![function]);
+            Rc::make_mut(&mut shell.unsure_functions).remove(name);
         }
     }
 

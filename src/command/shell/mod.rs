@@ -201,6 +201,9 @@ impl<'w, 'v> Walk<'w, 'v> {
             if shell.options.expand_aliases {
                 reader.set_aliases(Rc::clone(&shell.aliases));
             }
+            if shell.unsure_aliases && !shell.aliases.is_empty() {
+                self.opaque("aliases that a branch sets", &shell);
+            }
             match reader.next_line() {
                 Ok(Some(list)) => ends = Some(self.list(&list, shell.clone())),
                 Ok(None) => return ends.unwrap_or(Ends::Same(shell)),

@@ -34,7 +34,11 @@ pub struct Shell {
     pub cleared: bool,
     pub arguments: Rc<Arguments>,
     pub functions: Rc<BTreeMap<BString, Vec<Rc<Function>>>>,
+    /// Names of functions that may not be defined after all, since a branch alone defines them.
+    pub unsure_functions: Rc<BTreeSet<BString>>,
     pub aliases: Aliases,
+    /// Whether a branch alone has changed aliases, or whether they hold.
+    pub unsure_aliases: bool,
     pub options: Options,
     pub traps: Rc<Vec<(BString, Value)>>,
     /// Open descriptors that the line opened, 0 among them.
@@ -173,7 +177,9 @@ impl Shell {
             cleared: false,
             arguments: Rc::new(Arguments { zero: unknown_zero, rest: Vec::new() }),
             functions: Rc::default(),
+            unsure_functions: Rc::default(),
             aliases: Aliases::default(),
+            unsure_aliases: false,
             options: Options { expand_aliases: dialect == Dialect::Zsh, ..Options::default() },
             traps: Rc::default(),
             descriptors: Rc::default(),
@@ -203,7 +209,9 @@ impl Shell {
             cleared: self.cleared,
             arguments: Rc::new(Arguments { zero: unknown("$0", 0..0), rest: Vec::new() }),
             functions: Rc::new(functions.collect()),
+            unsure_functions: Rc::clone(&self.unsure_functions),
             aliases: Aliases::default(),
+            unsure_aliases: false,
             options: Options { expand_aliases: dialect == Dialect::Zsh, ..Options::default() },
             traps: Rc::default(),
             descriptors: Rc::clone(&self.descriptors),
@@ -235,6 +243,10 @@ impl Shell {
         merged.dirs.merge(&other.dirs);
         merge_maps(&mut merged.variables, &other.variables, merge_variables);
         if !Rc::ptr_eq(&merged.functions, &other.functions) {
+            let unsure = Rc::make_mut(&mut merged.unsure_functions);
+            unsure.extend(other.unsure_functions.iter().cloned());
+            unsure.extend(merged.functions.keys().filter(|name| !other.functions.contains_key(*name)).cloned());
+            unsure.extend(other.functions.keys().filter(|name| !merged.functions.contains_key(*name)).cloned());
             let functions = Rc::make_mut(&mut merged.functions);
             for (name, alternatives) in other.functions.iter() {
                 let known = functions.entry(name.clone()).or_default();
@@ -245,7 +257,9 @@ impl Shell {
                 }
             }
         }
-        if !Rc::ptr_eq(&merged.aliases, &other.aliases) {
+        merged.unsure_aliases |= other.unsure_aliases || merged.options.expand_aliases != other.options.expand_aliases;
+        if !Rc::ptr_eq(&merged.aliases, &other.aliases) && merged.aliases != other.aliases {
+            merged.unsure_aliases = true;
             let aliases = Rc::make_mut(&mut merged.aliases);
             aliases.extend(other.aliases.iter().map(|(name, text)| (name.clone(), text.clone())));
         }

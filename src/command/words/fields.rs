@@ -69,8 +69,7 @@ impl Fields {
             if separators.contains(first) {
                 let spaces = rest.iter().take_while(|byte| is_space(byte)).count();
                 rest = rest.get(spaces..).unwrap_or_default();
-                if let Some(hard) = rest.first().filter(|byte| separators.contains(byte) && !is_space(byte)) {
-                    let _ = hard;
+                if rest.first().is_some_and(|byte| separators.contains(byte) && !is_space(byte)) {
                     self.open = true;
                     rest = rest.get(1..).unwrap_or_default();
                     let spaces = rest.iter().take_while(|byte| is_space(byte)).count();

@@ -7,6 +7,7 @@
 
 mod arithmetic;
 mod brace;
+mod edit;
 pub mod fields;
 mod glob;
 mod parameter;
@@ -305,6 +306,8 @@ impl Walk<'_, '_> {
         let mut value = self.nested(span.clone(), missing, |walk| {
             let (_, capture) = walk.captured(|walk| {
                 let mut inner = shell.subshell();
+                // bash does not let `set -e` reach into substitutions.
+                inner.options.errexit = false;
                 for line in &substitution.lines {
                     let ends = walk.list(line, inner);
                     inner = walk.sequel(ends);

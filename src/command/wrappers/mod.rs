@@ -203,11 +203,7 @@ fn env(arguments: &[Value]) -> Unwrapped {
                 let Some(done) = env_cluster(short, others, &mut wrapped, &mut rest) else { continue };
                 return done;
             }
-            _ => {
-                rest = std::slice::from_ref(first);
-                let _ = rest;
-                return env_command(first, others, wrapped);
-            }
+            _ => return env_command(first, others, wrapped),
         }
     }
     match rest.split_first() {
@@ -301,6 +297,9 @@ fn split_string(text: Option<&Value>, rest: &[Value], wrapped: Wrapped) -> Unwra
     }
 }
 
+/// Short options of sudo that take a value (sudo 1.9).
+const SUDO_VALUES: &[u8] = b"ugChpRrtTUD";
+
 fn sudo(arguments: &[Value]) -> Unwrapped {
     let mut wrapped = Wrapped::words("sudo", Vec::new());
     let mut shell = false;
@@ -341,11 +340,11 @@ fn sudo(arguments: &[Value]) -> Unwrapped {
             }
             option if option.starts_with(b"--") => {}
             option if option.len() > 1 && option.starts_with(b"-") => {
-                let last = option.last().copied().unwrap_or_default();
-                shell |= option.iter().skip(1).any(|letter| matches!(letter, b's' | b'i'));
-                if b"ugChpRrtTUDc".contains(&last)
-                    && !option.get(1..2).is_some_and(|first| b"ugChpRrtTUDc".contains(&first[0]) && option.len() > 2)
-                {
+                let letters = option.get(1..).unwrap_or_default();
+                shell |= letters.iter().any(|letter| matches!(letter, b's' | b'i'));
+                // A letter that takes a value takes the rest of the word, or else the next word.
+                let takes_next = letters.iter().position(|letter| SUDO_VALUES.contains(letter));
+                if takes_next.is_some_and(|at| at + 1 == letters.len()) {
                     rest = others.get(1..).unwrap_or_default();
                     continue;
                 }

@@ -40,7 +40,7 @@ use disk::Disk;
 use state::{Function, Shell};
 
 /// Most commands that are walked for one text, repetitions in loops and functions included.
-const MAX_COMMANDS: u32 = 20_000;
+const MAX_COMMANDS: u32 = 5_000;
 
 /// Deepest nesting of texts in texts, functions in functions.
 const MAX_NESTING: u32 = 24;

@@ -427,7 +427,8 @@ fn branch(meaning: &mut Meaning, scene: &mut Scene<'_, '_>) {
     }
 }
 
-fn remotes(config: &Config) -> Vec<BString> {
+/// The names of all remotes that have a url.
+pub(super) fn remotes(config: &Config) -> Vec<BString> {
     let mut names: Vec<BString> = config
         .iter()
         .filter_map(|setting| {

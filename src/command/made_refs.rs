@@ -16,15 +16,23 @@ use super::plan::GitContext;
 use super::simple::{Value, to_os_string};
 
 /// The arguments of a push with every new ref in place of its name; a push of many refs is joined by
-/// one of the new ones. `None` when words are not known, or no remote is named: another branch may
-/// then go somewhere else.
-pub(super) fn named(args: &[Option<OsString>], made: &[MadeRef]) -> Option<Vec<Vec<Option<OsString>>>> {
+/// one of the new ones. `None` when words are not known, or no remote is named while there are several:
+/// another branch may then go somewhere else.
+pub(super) fn named(
+    args: &[Option<OsString>],
+    made: &[MadeRef],
+    only_remote: Option<BString>,
+) -> Option<Vec<Vec<Option<OsString>>>> {
     let words: Vec<&OsStr> = args.iter().map(|word| word.as_deref()).collect::<Option<_>>()?;
     let read = grammar("push").read(&known(&words), true);
-    let remote = read.operands.first().and_then(Arg::known)?.to_owned();
     if read.is_on("mirror") || read.is_on("delete") {
         return None;
     }
+    let Some(remote) = read.operands.first().and_then(Arg::known).map(BStr::to_owned) else {
+        // Only one remote is there to go to: what is checked out may go there under its new names.
+        let remote = only_remote.filter(|_| read.value("repo").is_none())?;
+        return Some(vec![args.to_vec(), new_ones(&remote, made)]);
+    };
     let mut seen_remote = false;
     let mut after_tag = false;
     let mut line = Vec::new();
@@ -42,13 +50,16 @@ pub(super) fn named(args: &[Option<OsString>], made: &[MadeRef]) -> Option<Vec<V
     }
     let mut forms = vec![line];
     if ["all", "branches", "tags", "follow-tags"].iter().any(|name| read.is_on(name)) {
-        let mut more = vec![Some(to_os_string(&remote))];
-        more.extend(
-            made.iter().map(|made| Some(to_os_string([b"HEAD:", made.folder.as_bytes(), &made.name].concat()))),
-        );
-        forms.push(more);
+        forms.push(new_ones(&remote, made));
     }
     Some(forms)
+}
+
+/// A push of the new refs.
+fn new_ones(remote: &BString, made: &[MadeRef]) -> Vec<Option<OsString>> {
+    let mut args = vec![Some(to_os_string(remote))];
+    args.extend(made.iter().map(|made| Some(to_os_string([b"HEAD:", made.folder.as_bytes(), &made.name].concat()))));
+    args
 }
 
 /// The sources of a push that names a remote and refs and no more: no option that takes others along.

@@ -13,6 +13,7 @@ use bstr::{BStr, BString, ByteSlice};
 
 use super::git_config::{self, Config, Overlay};
 use super::git_globals::{self, Setting};
+use super::identity::{Identity, is_of_the_system, is_same_program};
 use super::plan::{
     Bypass, CommitRequest, CommitVerb, GitContext, Opaque, Plan, Publish, PushRequest, PushVia, RevisionRequest,
     StagingStep, State, Unknown, UploadRequest, WidestRequest, WrittenFile,
@@ -42,7 +43,7 @@ pub struct Meaning {
     /// Whether another commit of here is checked out.
     head_moved: bool,
     /// Copies of and links to programs that the line has made.
-    copies: BTreeMap<PathBuf, PathBuf>,
+    pub(super) copies: BTreeMap<PathBuf, PathBuf>,
     /// Files whose text is in objects that the line makes and a later push would send.
     pub(super) carried: Vec<PathBuf>,
     configs: Vec<(GitContext, Config)>,
@@ -275,6 +276,25 @@ impl Meaning {
         }
     }
 
+    fn with_new_refs(&mut self, scene: &Scene<'_, '_>, git: &GitContext, args: &Arguments) -> Option<Vec<Arguments>> {
+        let only_remote = self.only_remote(scene, git);
+        made_refs::named(args, &self.made_refs, only_remote)
+    }
+
+    /// The remote that every push without one means, when only one is configured.
+    fn only_remote(&mut self, scene: &Scene<'_, '_>, git: &GitContext) -> Option<BString> {
+        let config = self.config(scene, git);
+        let names = forge::remotes(&config);
+        let [only] = names.as_slice() else { return None };
+        let is_chosen = |key: &BString| {
+            key == "remote.pushdefault"
+                || (key.starts_with(b"branch.") && key.to_ascii_lowercase().ends_with(b"remote"))
+        };
+        let agrees =
+            config.iter().filter(|setting| is_chosen(&setting.key)).all(|setting| setting.value.as_ref() == Some(only));
+        agrees.then(|| only.clone())
+    }
+
     /// A push from a clone that the line makes may hand on all that it was made from.
     fn push_cloned(&self, scene: &mut Scene<'_, '_>, git: &GitContext) {
         for source in &self.cloned {
@@ -286,7 +306,7 @@ impl Meaning {
 
     /// The pushes that one push of the line comes to, each with what it would find.
     fn pushed(
-        &self,
+        &mut self,
         scene: &Scene<'_, '_>,
         git: &GitContext,
         args: Arguments,
@@ -302,7 +322,7 @@ impl Meaning {
         match (self.head_moved, self.made_refs.is_empty()) {
             (false, true) => vec![(args, state)],
             // Names that the line makes are not there yet; what they will stand for is.
-            (false, false) => match made_refs::named(&args, &self.made_refs) {
+            (false, false) => match self.with_new_refs(scene, git, &args) {
                 Some(forms) => forms.into_iter().map(|args| (args, state)).collect(),
                 None => vec![(args, State::ContentChanged)],
             },
@@ -330,8 +350,9 @@ impl Meaning {
         let steps = self.steps.iter().filter(|(of, _)| *of == place).map(|(_, step)| step.clone()).collect();
         let written =
             scene.shell.written().into_iter().map(|(path, bytes)| WrittenFile { path, bytes }).collect::<Vec<_>>();
-        let opaque_before = scene.shell.anything_may_have_changed();
-        let state = if opaque_before { self.files.max(Changed::Content) } else { self.files }.state();
+        // What a program writes into files before cannot be read yet, and looking further afield would
+        // not show it; a program that may stage as well is opaque by itself.
+        let state = self.files.state();
         scene.plan.publishes.push(Publish::Commit(CommitRequest { git, verb, args, steps, written, state }));
     }
 
@@ -383,115 +404,6 @@ impl Meaning {
         let from = self.copies.get(&from).cloned().unwrap_or(from);
         self.copies.insert(to, from);
     }
-
-    /// Which of the programs that have a meaning here a command runs.
-    fn identity(&self, scene: &Scene<'_, '_>) -> Identity {
-        let Some(name) = scene.command.words.first().and_then(Value::known) else { return Identity::Unknown };
-        let base = base_name(name);
-        match &scene.command.program {
-            Program::ByName => Identity::Named(base.into()),
-            Program::Absent => Identity::Absent,
-            Program::Unknown => Identity::Unknown,
-            Program::File(path) => self.identity_of_file(scene, path, base),
-        }
-    }
-
-    fn identity_of_file(&self, scene: &Scene<'_, '_>, path: &Path, base: &BStr) -> Identity {
-        let original = self.copies.get(path).map_or(path, PathBuf::as_path);
-        let real = original.canonicalize().unwrap_or_else(|_| original.to_owned());
-        let is_git = scene.shell.world().git_program().is_some_and(|git| is_same_program(git, &real));
-        let name = real.file_name().map_or_else(BString::default, |name| name.as_encoded_bytes().into());
-        if is_git {
-            // git looks at the name it was called by only for `git-…`.
-            let dashed = base.starts_with(b"git-");
-            return Identity::Named(if dashed { base.into() } else { "git".into() });
-        }
-        if is_of_the_system(&real) || is_on_path(scene, path) {
-            let called = if programs::knows(base) { base.to_owned() } else { name };
-            return Identity::Named(called);
-        }
-        if name == "git" || name.starts_with(b"git-") || base == "git" {
-            return Identity::OtherGit(base.into());
-        }
-        Identity::File
-    }
-}
-
-enum Identity {
-    /// A program of this name, which is what the name says.
-    Named(BString),
-    /// A git that is not the one in use: it means what git means, and may do more.
-    OtherGit(BString),
-    /// Some other file.
-    File,
-    /// Nothing that could run.
-    Absent,
-    /// Nobody knows.
-    Unknown,
-}
-
-fn base_name(name: &BStr) -> &BStr {
-    name.rsplit_str("/").next().unwrap_or(name).as_bstr()
-}
-
-/// Whether two paths lead to the same program: one file, or one beside the other in git's own
-/// folders (`git-push` is git).
-fn is_same_program(git: &Path, other: &Path) -> bool {
-    let git = git.canonicalize().unwrap_or_else(|_| git.to_owned());
-    git == other || same_file(&git, other) || same_bytes(&git, other)
-}
-
-#[cfg(unix)]
-fn same_file(one: &Path, other: &Path) -> bool {
-    use std::os::unix::fs::MetadataExt;
-    match (one.metadata(), other.metadata()) {
-        (Ok(one), Ok(other)) => one.dev() == other.dev() && one.ino() == other.ino(),
-        _ => false,
-    }
-}
-
-#[cfg(not(unix))]
-fn same_file(_one: &Path, _other: &Path) -> bool {
-    false
-}
-
-/// A copy of git is git under another name. Only files of the same size are read.
-fn same_bytes(one: &Path, other: &Path) -> bool {
-    let sizes = (one.metadata().map(|data| data.len()), other.metadata().map(|data| data.len()));
-    match sizes {
-        (Ok(one_size), Ok(other_size)) if one_size == other_size => {
-            matches!((std::fs::read(one), std::fs::read(other)), (Ok(one), Ok(other)) if one == other)
-        }
-        _ => false,
-    }
-}
-
-/// Whether a program lies in a folder of the PATH that the host itself has: then it is what a bare name
-/// would have found as well.
-fn is_on_path(scene: &Scene<'_, '_>, path: &Path) -> bool {
-    let Some(folders) = scene.shell.world().var("PATH") else { return false };
-    std::env::split_paths(folders).any(|folder| folder.is_absolute() && path.parent() == Some(folder.as_path()))
-}
-
-/// Whether a program lies where the system or its package manager puts programs, not a project.
-fn is_of_the_system(path: &Path) -> bool {
-    const FOLDERS: &[&str] = &[
-        "/bin",
-        "/sbin",
-        "/usr",
-        "/opt/homebrew",
-        "/opt/local",
-        "/nix/store",
-        "/run/current-system",
-        "/snap",
-        "/System",
-        "/Library/Developer",
-        "/Applications",
-        "/home/linuxbrew/.linuxbrew",
-        "/lib",
-        "/etc/alternatives",
-    ];
-    FOLDERS.iter().any(|folder| path.starts_with(folder))
 }
 
 impl Verbs for Meaning {

@@ -10,7 +10,7 @@ use std::path::Path;
 use bstr::{BStr, ByteSlice};
 
 use super::forge::{named_files, widest_here};
-use super::meaning::{Changes, Meaning, Scene, arguments, inert};
+use super::meaning::{Meaning, Scene, arguments, inert};
 use super::plan::{CommitVerb, GitContext, PackageRequest, UploadRequest};
 use super::programs::{Class, class};
 use super::simple::{Certainty, Code, Effect, Nested, Value};
@@ -49,8 +49,8 @@ pub(super) fn command(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, name: &B
             super::forge::changes_anything(meaning)
         }
         Does::Commits => {
+            // The tag that it makes stands for the commit that is planned here.
             commit(meaning, scene, name, args);
-            meaning.changes(Changes::Refs);
             Effect { changes_files: true, ..inert() }
         }
         Does::Runs(at) => run(scene, args.get(at..).unwrap_or_default()),

@@ -336,13 +336,18 @@ fn a_push_after_a_commit_stays_exact_and_the_commit_knows_what_is_staged() {
 
 #[test]
 fn a_push_of_a_branch_that_the_line_makes_is_one_of_what_it_stands_for() {
-    let (_sandbox, world) = repository();
+    let (sandbox, world) = repository();
     let line = Line::new(world.clone()).run("git checkout -q -b feat").run("git push -u origin feat");
     assert_eq!(line.pushes(), [["-u", "origin", "HEAD:refs/heads/feat"]]);
     let line = Line::new(world.clone()).run("git tag v1").run("git push origin tag v1");
     assert_eq!(line.pushes(), [["origin", "HEAD:refs/tags/v1"]]);
     let line = Line::new(world.clone()).run("git tag v1").run("git push --tags origin");
     assert_eq!(line.pushes().last().unwrap(), &["origin", "HEAD:refs/tags/v1"]);
+    let line = Line::new(world.clone()).run("git switch -c feat").run("git push");
+    assert_eq!(line.pushes().last().unwrap(), &["origin", "HEAD:refs/heads/feat"]);
+    let line = Line::new(world.clone()).run("git tag v1").run("git push --tags");
+    assert_eq!(line.pushes().last().unwrap(), &["origin", "HEAD:refs/tags/v1"]);
+    sandbox.git("r", &["remote", "add", "other", "/nowhere"]);
     let line = Line::new(world).run("git switch -c feat").run("git push");
     assert!(
         line.plan.publishes.iter().any(|publish| matches!(publish, Publish::Push(push) if push.state != State::AsNow))

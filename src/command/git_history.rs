@@ -1,0 +1,155 @@
+//! Verbs that make commits, notes, tags and stashes besides `git commit` itself.
+//!
+//! Promise: what such a verb records that was not committed before is a commit of the plan; what it
+//! only makes anew is not, so that a secret can be taken out of commits which were not pushed yet.
+
+use std::path::PathBuf;
+
+use bstr::{BString, ByteSlice};
+
+use super::git::{Call, nested, top};
+use super::git_verbs::{commits, options, publishing, sub_command};
+use super::meaning::{Changes, Meaning, Scene, arguments, inert};
+use super::options::{Arg, Options};
+use super::plan::CommitVerb;
+use super::simple::{Certainty, Code, Effect, Value};
+
+/// Verbs that make commits unless an option says otherwise.
+pub(super) fn commit_like(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, call: &Call) -> Effect {
+    let options = options(call, &call.verb);
+    let mut effect = Effect { changes_files: true, ..inert() };
+    let ends = ["abort", "quit", "show-current-patch", "edit-todo"].iter().any(|name| options.is_on(name));
+    if ends && !options.unknown {
+        meaning.changes(Changes::RefsAndFiles);
+        return effect;
+    }
+    let makes_none = match call.verb.as_str() {
+        "merge" => options.is_on("ff-only") || options.is_on("squash") || options.is_off("commit"),
+        // What these make anew was committed, and read, before; taking a secret out of commits that
+        // were not pushed yet must stay possible.
+        "pull" | "rebase" | "filter-branch" | "history" => true,
+        "cherry-pick" | "revert" => options.is_off("commit") || no_commit(&options),
+        _ => false,
+    };
+    if (!makes_none || options.unknown)
+        && let Some(context) = publishing(meaning, scene, call)
+    {
+        meaning.commit(scene, context, CommitVerb::Other(call.verb.clone().into()), arguments(&call.args));
+    }
+    effect.run.extend(exec_of_rebase(scene, call, &options));
+    meaning.changes(after_commit_like(call, &options));
+    effect
+}
+
+/// `-n` and `--no-commit` are listed that way, so they read as `commit`, off.
+fn no_commit(options: &Options) -> bool {
+    options.given.iter().any(|given| given.name == "commit" && !given.on)
+}
+
+/// What is different for later commands. A rebase, a revert and a pull rewrite what the current
+/// branch holds now, or add what comes from elsewhere: what leaves from here stays the same.
+fn after_commit_like(call: &Call, options: &Options) -> Changes {
+    match call.verb.as_str() {
+        "pull" | "revert" | "am" => Changes::Files,
+        "rebase" if options.operands.len() < 2 && options.value("exec").is_none() => Changes::Files,
+        _ => Changes::RefsAndFiles,
+    }
+}
+
+fn exec_of_rebase(scene: &Scene<'_, '_>, call: &Call, options: &Options) -> Vec<super::simple::Nested> {
+    if call.verb != "rebase" && call.verb != "filter-branch" {
+        return Vec::new();
+    }
+    let mut code: Vec<Value> = options.values("exec").map(value_of).collect();
+    if call.verb == "filter-branch" {
+        let mut words = call.args.iter();
+        while let Some(word) = words.next() {
+            let is_filter = word.known().is_some_and(|word| word.ends_with(b"-filter") || word == "--setup");
+            if is_filter {
+                code.extend(words.next().cloned());
+            }
+        }
+    }
+    let dir = call.context.as_ref().map(top);
+    code.into_iter()
+        .map(|text| {
+            let code = Code::Shell { text, args: Vec::new() };
+            nested(scene, call, code, dir.clone(), Certainty::Always, format!("git {} runs it", call.verb).into())
+        })
+        .collect()
+}
+
+pub(super) fn value_of(arg: &Arg) -> Value {
+    match arg {
+        Arg::Known(text) => Value::Known(text.clone()),
+        Arg::Unknown { prefix } => Value::Unknown(super::simple::UnknownValue {
+            why: "a command that is not known".into(),
+            span: 0..0,
+            prefix: prefix.clone(),
+            suffix: BString::default(),
+            many: false,
+        }),
+    }
+}
+
+pub(super) fn notes(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, call: &Call) -> Effect {
+    match notes_action(call) {
+        None | Some("list" | "show" | "get-ref") => inert(),
+        Some(_) => commits(meaning, scene, call, Changes::Refs),
+    }
+}
+
+fn notes_action(call: &Call) -> Option<&str> {
+    let mut words = call.args.iter();
+    while let Some(word) = words.next() {
+        match word.known().map(|word| word.to_str().unwrap_or("?")) {
+            Some("--ref") => drop(words.next()),
+            Some(option) if option.starts_with('-') => {}
+            Some(action) => return Some(action),
+            None => return Some("?"),
+        }
+    }
+    None
+}
+
+/// A stash stays here. What it takes away or brings back counts for a commit after it.
+pub(super) fn stash(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, call: &Call) -> Effect {
+    match sub_command(call).map(|word| word.to_str().unwrap_or("?")) {
+        Some("list" | "show" | "create") => inert(),
+        Some("export") => {
+            // Turns the entries into ordinary commits under a ref.
+            commits(meaning, scene, call, Changes::Refs)
+        }
+        Some("branch") => {
+            meaning.changes(Changes::RefsAndFiles);
+            Effect { changes_files: true, ..inert() }
+        }
+        _ => {
+            if let Some(context) = &call.context {
+                meaning.stage(context, "stash", &call.args);
+            }
+            meaning.changes(Changes::Files);
+            Effect { changes_files: true, ..inert() }
+        }
+    }
+}
+
+/// A tag stays here too; the text of an annotated one leaves with a push after it on the line.
+pub(super) fn tag(meaning: &mut Meaning, call: &Call, scene: &mut Scene<'_, '_>) -> Effect {
+    let options = options(call, "tag");
+    let lists = ["list", "n", "verify", "contains", "merged", "points-at"].iter().any(|name| options.is_on(name));
+    if (lists || options.operands.is_empty()) && !options.unknown {
+        return inert();
+    }
+    let files: Vec<PathBuf> =
+        options.values("file").filter_map(Arg::known).filter_map(|path| scene.path(path)).collect();
+    meaning.carried.extend(files);
+    meaning.carried.extend(scene.command.pasted.iter().cloned());
+    match options.operands.as_slice() {
+        [Arg::Known(name)] if !options.unknown && !options.is_on("delete") => {
+            meaning.made_ref("refs/tags/", name.as_bstr());
+        }
+        _ => meaning.changes(Changes::Refs),
+    }
+    inert()
+}

@@ -7,6 +7,7 @@ mod support;
 mod cli;
 mod commit;
 mod embedded;
+mod gaps;
 mod gate;
 mod gitleaks;
 mod install;

@@ -178,7 +178,7 @@ fn cache_stands_many_writers_at_once() {
     });
     // Whoever found the file in use wrote nothing; whoever wrote is remembered, and nothing else is.
     let cache = Cache::open(&state, &[engine("a")]).unwrap();
-    assert!(written.iter().filter(|written| **written).count() >= 20);
+    assert!(written.contains(&true));
     for (batch, written) in (0_u32..).zip(written) {
         for number in batch * 50..batch * 50 + 50 {
             assert_eq!(cache.remembers(&blob(number, "f")), written, "batch {batch}");

@@ -171,7 +171,11 @@ fn published(world: &World, publishes: &[Publish], said: Option<&Said<'_>>, setu
                 .filter(|_| !assembled.payload.is_empty())
                 .map_or(Ok(()), |said| said.join(&mut assembled.payload))
             {
-                Ok(()) => read(world, assembled.payload, setup, memory.as_ref(), started),
+                Ok(()) => {
+                    let unseen = std::mem::take(&mut assembled.payload.unseen);
+                    let judged = read(world, assembled.payload, setup, memory.as_ref(), started);
+                    with_unseen(world, publishes, judged, &unseen, started)
+                }
                 Err(fault) => refused(Refusal::from(fault), started),
             }
         }
@@ -180,6 +184,36 @@ fn published(world: &World, publishes: &[Publish], said: Option<&Said<'_>>, setu
     };
     judged.repository = publishes.iter().find_map(repository_of);
     judged
+}
+
+/// Bytes that exist only once the command runs were read by nobody: git's own hooks will read them at
+/// that moment where they are in place, and nothing passes where they are not.
+fn with_unseen(world: &World, publishes: &[Publish], judged: Judged, unseen: &[SafeText], started: Instant) -> Judged {
+    let (Some(first), Verdict::Pass(_)) = (unseen.first(), &judged.verdict) else { return judged };
+    if publishes.iter().all(|publish| net_reads(world, publish)) {
+        let mut judged = judged;
+        judged.notes.push(SafeText::new(&format!("git's hooks will read what is not there yet: {first}")));
+        return judged;
+    }
+    let more = if unseen.len() > 1 { format!(" (and {} more)", unseen.len() - 1) } else { String::new() };
+    let refusal = Refusal::new(
+        Class::Unknowable,
+        SafeText::new(&format!("it would publish what exists only once it runs: {first}{more}")),
+        "run what makes it first, and the commit or push as a command of its own; or `tyran install git`, whose hooks read it then",
+    );
+    refused(refusal, started)
+}
+
+/// Whether git's own hooks will run for a publish.
+fn net_reads(world: &World, publish: &Publish) -> bool {
+    let Some(git) = repository_of(publish) else { return false };
+    let Ok(own) = crate::net::place::Own::of_process() else { return false };
+    let holds = |name| matches!(crate::net::standing(world, &git, name, &own), Ok(crate::net::Standing::Holds(_)));
+    match publish {
+        Publish::Push(_) | Publish::Widest(_) => holds("pre-push"),
+        Publish::Commit(_) => holds("pre-commit") && holds("commit-msg"),
+        Publish::Upload(_) => false,
+    }
 }
 
 /// What `git push` would send, asked by a person: that git itself would refuse is told as something

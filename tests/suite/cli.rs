@@ -73,3 +73,21 @@ fn every_class_has_its_row_in_the_documentation() {
         assert!(text.contains(&format!("| `{}` | {} |", class.word(), class.exit_code())), "{}", class.word());
     }
 }
+
+#[test]
+fn bytes_that_exist_only_once_the_line_runs_pass_only_with_the_net() {
+    let sandbox = Sandbox::new();
+    let repo = sandbox.repo("work");
+    repo.commit("readme.txt", "nothing here\n");
+    let line = "./make-it > made.txt && git add made.txt && git commit -m made";
+    repo.write("make-it", "#!/bin/sh\ndate\n");
+    let scan = || {
+        let mut command = sandbox.tyran();
+        command.current_dir(&repo.dir).args(["scan-command", "--engine", "embedded", "--", line]).output().unwrap()
+    };
+    let output = scan();
+    assert_eq!(output.status.code(), Some(3), "{}", shown(&output));
+    assert!(sandbox.tyran().args(["install", "git"]).output().unwrap().status.success());
+    let output = scan();
+    assert_eq!(output.status.code(), Some(0), "{}", shown(&output));
+}

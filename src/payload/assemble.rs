@@ -7,6 +7,7 @@
 use std::time::Duration;
 
 use crate::command::plan::{CommitRequest, GitContext, Publish, State, WidestRequest};
+use crate::text::SafeText;
 use crate::world::{Caution, World};
 
 use super::cache::Cache;
@@ -61,17 +62,33 @@ pub fn payload(
 ) -> Result<Assembled, Fault> {
     let mut whole = Payload { exact: true, ..Payload::default() };
     let mut clean_tips = Vec::new();
+    let mut refused = None;
+    let mut taken = 0;
     for publish in publishes {
-        whole.absorb(match publish {
-            Publish::Push(request) => {
-                let pushed = push::payload(world, request, assembly.push_options(cache))?;
+        let payload = match publish {
+            Publish::Push(request) => push::payload(world, request, assembly.push_options(cache)).map(|pushed| {
                 clean_tips.extend(pushed.clean_tips);
                 pushed.payload
+            }),
+            Publish::Commit(request) => of_commit(world, request),
+            Publish::Upload(request) => upload::payload(world, request),
+            Publish::Widest(request) => widest::payload(world, request),
+        };
+        match payload {
+            Ok(payload) => {
+                whole.absorb(payload);
+                taken += 1;
             }
-            Publish::Commit(request) => of_commit(world, request)?,
-            Publish::Upload(request) => upload::payload(world, request)?,
-            Publish::Widest(request) => widest::payload(world, request)?,
-        });
+            // That git stops at one command of a line takes nothing from what the others send.
+            Err(Fault::GitRefuses(why)) => refused = Some(why),
+            Err(fault) => return Err(fault),
+        }
+    }
+    if let Some(why) = refused {
+        if taken == 0 {
+            return Err(Fault::GitRefuses(why));
+        }
+        whole.notes.push(SafeText::new(&format!("git itself would refuse a part of this: {why}")));
     }
     Ok(Assembled { payload: whole, clean_tips })
 }

@@ -726,3 +726,24 @@ fn a_bare_repository_that_fetches_from_here_takes_what_is_here() {
         );
     }
 }
+
+fn items_of(world: &World, line: &str) -> Vec<String> {
+    use tyran::payload::assemble::{self, Assembly};
+    let plan = tyran::command::read(line.as_bytes(), world, tyran::command::Shell::Bash);
+    let assembled = assemble::payload(world, &plan.publishes, Assembly::of(world), None).unwrap();
+    let items = assembled.payload.parts.iter().flat_map(|part| &part.items);
+    items.filter_map(|item| item.oid).map(|id| id.to_string()).collect()
+}
+
+#[test]
+fn what_git_would_refuse_takes_nothing_from_the_rest_of_the_line() {
+    let (sandbox, world) = repository();
+    let head = sandbox.git("r", &["rev-parse", "HEAD"]);
+    for line in [
+        "git push origin nowhere; git push origin main",
+        "git push origin main; git push origin nowhere",
+        "git fast-export HEAD | git --git-dir=../r.git fast-import",
+    ] {
+        assert!(items_of(&world, line).contains(&head), "{line}");
+    }
+}

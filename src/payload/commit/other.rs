@@ -59,7 +59,12 @@ fn kind(verb: &OsStr) -> Kind {
 /// When git cannot say where it works, or an object is missing.
 pub fn payload(world: &World, request: &CommitRequest, verb: &OsStr) -> Result<Payload, Fault> {
     let located = Located::of(&request.git);
-    let mut stage = Stage::open(world, &request.git, &request.written)?;
+    let mut stage = match Stage::open(world, &request.git, &request.written) {
+        Ok(stage) => stage,
+        // Plumbing needs no work tree: what its words say and name is what it can add.
+        Err(Fault::GitRefuses(_)) => return without_work_tree(&located, request),
+        Err(fault) => return Err(fault),
+    };
     for step in &request.steps {
         steps::run(&mut stage, step)?;
     }
@@ -96,6 +101,17 @@ pub fn payload(world: &World, request: &CommitRequest, verb: &OsStr) -> Result<P
     message.files.extend(in_progress(&stage.site.git_dir, kind));
     message::hooks(&mut stage, &mut message)?;
     finish(stage, wanted, message)
+}
+
+fn without_work_tree(located: &Located, request: &CommitRequest) -> Result<Payload, Fault> {
+    let message = words(located, request);
+    let mut parts = Vec::new();
+    if !message.files.is_empty() {
+        parts.push(crate::payload::files::part(&message.files)?);
+    }
+    let texts = message.texts.into_iter().map(|text| (crate::payload::ItemKind::Message, text));
+    parts.push(crate::payload::Texts::part(texts));
+    Ok(Payload { parts, exact: false, ..Payload::default() })
 }
 
 fn finish(mut stage: Stage<'_>, wanted: Wanted, mut message: Message) -> Result<Payload, Fault> {

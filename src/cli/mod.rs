@@ -13,6 +13,7 @@ mod options;
 mod own_words;
 mod payload;
 mod plan;
+pub mod rules;
 mod scan_command;
 mod scan_commit;
 mod scan_files;
@@ -68,6 +69,8 @@ enum Subcommands {
     Uninstall(install::Arguments),
     /// Put the pinned gitleaks in place, or check that it is
     EnsureGitleaks(ensure_gitleaks::Arguments),
+    /// List, show or check the rules
+    Rules(rules::Arguments),
     /// Show what was asked and answered
     Log(log::Arguments),
     /// Print a completion script for a shell
@@ -106,6 +109,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         Subcommands::Install(arguments) => install::install(&arguments),
         Subcommands::Uninstall(arguments) => install::uninstall(&arguments),
         Subcommands::EnsureGitleaks(arguments) => ensure_gitleaks::run(&arguments),
+        Subcommands::Rules(arguments) => rules::run(&arguments),
         Subcommands::Log(arguments) => log::run(&arguments),
         Subcommands::Completions(arguments) => shell_help::completions(&arguments, &mut Arguments::command()),
         Subcommands::Man(arguments) => shell_help::man(&arguments, Arguments::command()),

@@ -58,6 +58,19 @@ pub(super) struct Subject<'a> {
     pub(super) place: Place<'a>,
 }
 
+/// So much of an identifier that a match begins inside of is shown to validators.
+const IDENTIFIER: usize = 40;
+
+impl<'a> Subject<'a> {
+    /// The match, and before it what belongs to the identifier it begins in: `old_` of `old_api_key`.
+    fn with_identifier(&self) -> &'a [u8] {
+        let before = self.text.get(..self.span.0).unwrap_or_default();
+        let is_part = |byte: &&u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b'$');
+        let length = before.iter().rev().take(IDENTIFIER).take_while(is_part).count();
+        self.text.get(self.span.0 - length..self.span.1).unwrap_or(self.matched)
+    }
+}
+
 /// How sure the rule is of this finding; `None` when it is none.
 pub(super) fn confidence(rule: &Rule, subject: &Subject<'_>) -> Option<Confidence> {
     let demands = &rule.demands;
@@ -78,7 +91,7 @@ pub(super) fn confidence(rule: &Rule, subject: &Subject<'_>) -> Option<Confidenc
         }
         Outcome::Drop => None,
     };
-    let validity = demands.checksum.map(|validator| validator.check(subject.secret, subject.matched));
+    let validity = demands.checksum.map(|validator| validator.check(subject.secret, subject.with_identifier()));
     match validity {
         Some(Validity::Invalid) => lower(demands.on_invalid)?,
         Some(Validity::Valid) if !demands.keep_confidence => confidence = Confidence::High,

@@ -30,6 +30,7 @@ mod session;
 pub mod shape;
 mod shared;
 pub mod translate;
+pub mod trial;
 pub mod verify;
 
 pub use config::{Mode, Origin, RulesFault};

@@ -9,8 +9,8 @@
 //! It stands alone, bounded on both sides, or, in a rule with `names`, where one of them is given a value
 //! (`NAME=value`, `"name": "value"`, a table, an attribute, prose, a YAML pair on two lines). Names are
 //! words: `datadog api key` is written in any case and with any of `_ - .`, a blank or nothing between
-//! the words; `datadog *` is the word, then anything short that holds a word for a credential;
-//! `* access|auth token` takes what stands before it into the match, and any of the words will do.
+//! the words; `datadog *` is the word, then anything short that holds a word for a credential; of
+//! `access|auth token` any of the first words will do.
 
 use std::fmt::Write as _;
 
@@ -243,7 +243,7 @@ const TYPED: &str = r"(?:[ \t]?:[ \t]?&?(?:'[a-z]{1,8} )?[A-Za-z][0-9A-Za-z_:<>?
 pub fn named_pattern(names: &[String], shapes: &[Shape]) -> Result<String, ShapeFault> {
     let mut pattern = String::new();
     push_names(&mut pattern, names)?;
-    let _ = write!(pattern, "{JUNK}{{1,32}}(?:{LINKS}{JUNK}{{1,16}}){{0,2}}");
+    let _ = write!(pattern, "{JUNK}{{1,24}}(?:{LINKS}{JUNK}{{1,8}}){{0,2}}");
     push_shapes(&mut pattern, shapes);
     Ok(pattern)
 }
@@ -263,17 +263,54 @@ pub fn named_value_pattern(names: &[String], value: &str) -> Result<String, Shap
     Ok(pattern)
 }
 
-/// The names, what an identifier goes on with, and a type.
+/// The names, what an identifier goes on with, and a type. Names with the same first word are told apart
+/// behind it, so that each place of the word is looked at once.
 fn push_names(pattern: &mut String, names: &[String]) -> Result<(), ShapeFault> {
+    let mut groups: Vec<(&str, Vec<String>)> = Vec::new();
+    for name in names {
+        let (first, rest) = split_name(name)?;
+        match groups.iter_mut().find(|(other, _)| *other == first) {
+            Some((_, rests)) => rests.push(rest),
+            None => groups.push((first, vec![rest])),
+        }
+    }
     pattern.push_str("(?:");
-    for (place, name) in names.iter().enumerate() {
+    for (place, (first, rests)) in groups.iter().enumerate() {
         if place > 0 {
             pattern.push('|');
         }
-        push_name(pattern, name)?;
+        push_first_word(pattern, first);
+        let _ = match rests.as_slice() {
+            [only] => write!(pattern, "{only}"),
+            several => write!(pattern, "(?:{})", several.join("|")),
+        };
     }
     let _ = write!(pattern, r")[0-9A-Za-z_.\-]{{0,24}}?{TYPED}");
     Ok(())
+}
+
+/// The first word of a name, and a pattern of the rest. A word that is too short to be looked for takes
+/// the next one with it.
+fn split_name(name: &str) -> Result<(&str, String), ShapeFault> {
+    let bare = bare(name);
+    let end = match bare.find(' ') {
+        Some(at) if at < MIN_KEYWORD => bare[at + 1..].find(' ').map_or(bare.len(), |next| at + 1 + next),
+        Some(at) => at,
+        None => bare.len(),
+    };
+    let (first, words) = bare.split_at(end);
+    if first.is_empty() {
+        return Err(ShapeFault::Empty);
+    }
+    let mut rest = String::new();
+    for word in words.split(' ').filter(|word| !word.is_empty()) {
+        rest.push_str(r"[ _.\-]?");
+        push_any_case(&mut rest, word);
+    }
+    if name.ends_with('*') {
+        let _ = write!(rest, r#"[0-9A-Za-z_.\-:"'={{>(\[ \t\r\n]{{0,32}}?{CREDENTIAL}"#);
+    }
+    Ok((first, rest))
 }
 
 fn push_shapes(pattern: &mut String, shapes: &[Shape]) {
@@ -300,36 +337,6 @@ fn push_shapes(pattern: &mut String, shapes: &[Shape]) {
     pattern.push(')');
 }
 
-fn push_name(pattern: &mut String, name: &str) -> Result<(), ShapeFault> {
-    let (words, open) = match name.strip_suffix('*') {
-        Some(words) => (words.trim(), true),
-        None => (name.trim(), false),
-    };
-    let (words, inner) = match words.strip_prefix("* ") {
-        Some(words) => (words, true),
-        None => (words, false),
-    };
-    let first = words.split(' ').next().unwrap_or_default();
-    if first.is_empty() {
-        return Err(ShapeFault::Empty);
-    }
-    if inner {
-        // Taken into the match, since what stands before can take the name's meaning away.
-        pattern.push_str(r"[0-9A-Za-z_.$\-]{0,40}?");
-        push_any_case(pattern, first);
-    } else {
-        push_first_word(pattern, first);
-    }
-    for word in words.split(' ').skip(1) {
-        pattern.push_str(r"[ _.\-]?");
-        push_any_case(pattern, word);
-    }
-    if open {
-        let _ = write!(pattern, r#"[0-9A-Za-z_.\-:"'={{>(\[ \t\r\n]{{0,32}}?{CREDENTIAL}"#);
-    }
-    Ok(())
-}
-
 /// A word in any letter case, or one of several: `access|auth`.
 fn push_any_case(pattern: &mut String, word: &str) {
     pattern.push_str("(?i:");
@@ -342,8 +349,21 @@ fn push_any_case(pattern: &mut String, word: &str) {
     pattern.push(')');
 }
 
-/// The first word of a name: at the beginning of a word, or as one in an identifier like `myDatadogKey`.
+/// Shorter words are parts of others (`ably` of `probably`), so they must begin a word.
+const DISTINCT_WORD: usize = 6;
+
+/// The first word of a name: if it is short, at the beginning of a word, or as one in an identifier like
+/// `myAblyKey`.
 fn push_first_word(pattern: &mut String, word: &str) {
+    if let Some((short, next)) = word.split_once(' ') {
+        pattern.push_str(r"(?:\b|_)");
+        push_any_case(pattern, short);
+        pattern.push_str(r"[ _.\-]?");
+        return push_any_case(pattern, next);
+    }
+    if word.len() >= DISTINCT_WORD || word.contains('|') {
+        return push_any_case(pattern, word);
+    }
     pattern.push_str(r"(?:(?:\b|_)(?i:");
     push_escaped(pattern, word);
     pattern.push(')');
@@ -407,7 +427,7 @@ fn bare(name: &str) -> &str {
 
 /// One text in which the name is given the value, for examples; `place` chooses the form.
 pub fn named_example(name: &str, value: &str, place: usize) -> String {
-    let words: Vec<&str> = bare(name).split(' ').collect();
+    let words: Vec<&str> = bare(name).split(' ').map(|word| word.split('|').next().unwrap_or(word)).collect();
     let mut snake = words.join("_");
     if name.ends_with('*') {
         snake.push_str("_api_key");

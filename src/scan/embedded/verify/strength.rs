@@ -23,26 +23,34 @@ const RANDOM_LENGTH: usize = 12;
 
 /// Judges a password.
 pub fn password(value: &[u8]) -> Strength {
-    if is_lookup(value) {
+    if is_lookup(value) || is_made_up(value) {
         return Strength::None;
     }
-    if is_made_up(value) {
-        return Strength::Weak;
+    // A user's name before it: the password alone counts.
+    if let Some(at) = value.iter().rposition(|&byte| byte == b':')
+        && let Some(own) = value.get(at + 1..)
+        && at > 0
+        && !own.is_empty()
+    {
+        return password(own);
     }
     if is_random(value) {
         return Strength::Random;
     }
     let kinds = Kinds::of(value);
-    if value.len() < CHOSEN_LENGTH || kinds.letters() == 0 {
+    if value.len() < CHOSEN_LENGTH || kinds.letters() == 0 || is_technical(value, &kinds) {
         return Strength::Weak;
     }
-    let mixed = kinds.digit > 0 || kinds.symbol > 0 && kinds.lower > 0 && kinds.upper > 0;
-    if mixed && !is_technical(value, &kinds) { Strength::Chosen } else { Strength::Weak }
+    let cased = kinds.lower > 0 && kinds.upper > 0;
+    // One digit behind a word counts things: `attempt1`, `libtest_arg3`.
+    let numbered = kinds.digit >= 2 || kinds.digit == 1 && (cased || kinds.symbol > 0);
+    let marked = cased && value.iter().any(|byte| b"!@#$%^&+".contains(byte));
+    if numbered || marked { Strength::Chosen } else { Strength::Weak }
 }
 
 /// Judges a token: only what a generator made will do.
 pub fn token(value: &[u8]) -> Strength {
-    if is_lookup(value) || is_public(value) || is_uuid(value) {
+    if is_lookup(value) || is_public(value) || is_uuid(value) || is_identifier(value) {
         return Strength::None;
     }
     if is_made_up(value) || is_dummy_encoded(value) || !is_random(value) {
@@ -101,7 +109,7 @@ pub fn is_random(value: &[u8]) -> bool {
     }
     if kinds.hex && (kinds.lower == 0 || kinds.upper == 0) {
         // Words of the letters a to f hold no digits; dates and numbers no letters.
-        return length >= 16 && kinds.digit * 8 >= length && kinds.letters() * 8 >= length;
+        return length >= 20 && kinds.digit * 8 >= length && kinds.letters() * 8 >= length;
     }
     let share = words::word_share(value);
     if kinds.digit == 0 {
@@ -229,12 +237,63 @@ pub fn is_lookup(value: &[u8]) -> bool {
     if BEGINNINGS.iter().any(begins) {
         return true;
     }
-    const INSIDE: &[&str] =
-        &["${", "{{", "}}", "<%", "%>", "$(", "#{", "()", "->", "=>", "::", "]]", "&&", "||", "%{", "%s"];
+    const INSIDE: &[&str] = &[
+        "${",
+        "{{",
+        "}}",
+        "<%",
+        "%>",
+        "$(",
+        "#{",
+        "()",
+        "->",
+        "=>",
+        "::",
+        "]]",
+        "&&",
+        "||",
+        "%{",
+        "%s",
+        ":/",
+        "b64enc",
+        "b64dec",
+        "base64enc",
+    ];
     if INSIDE.iter().any(|inside| lower.contains(inside)) {
         return true;
     }
-    is_variable(text)
+    is_variable(text) || is_path(text)
+}
+
+/// Paths, imports and chains of calls: `github.com/cli/cli/v2/pkg`, `4.days.ago`.
+fn is_path(text: &str) -> bool {
+    let plain = text.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"/._-*".contains(&byte));
+    let joints = text.bytes().filter(|byte| matches!(byte, b'/' | b'.')).count();
+    let wordy = words::words(text.as_bytes()).iter().filter(|word| word.len() > 2).map(Vec::len).sum::<usize>();
+    plain && joints >= 2 && wordy * 2 > text.len() || text.matches('/').count() >= 3 && wordy * 3 > text.len() * 2
+}
+
+/// Names of constants, versions and fingerprints: nothing that grants access.
+fn is_identifier(value: &[u8]) -> bool {
+    let upper = value.iter().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || *byte == b'_');
+    if upper && value.contains(&b'_') {
+        return true;
+    }
+    // What OpenPGP calls a key's id and fingerprint is written so.
+    if upper && matches!(value.len(), 16 | 40) && value.iter().all(u8::is_ascii_hexdigit) {
+        return true;
+    }
+    let mut parts = value.split(|&byte| byte == b'.').map(|part| {
+        let starts = part.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        let ends = part.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
+        (part.len(), starts, ends)
+    });
+    // `3.12.0` in the middle of a name.
+    let parts: Vec<(usize, usize, usize)> = parts.by_ref().collect();
+    parts.windows(3).any(|three| {
+        let [(_, _, first), (length, middle, _), (_, last, _)] = three else { return false };
+        (1..=3).contains(first) && (1..=3).contains(length) && length == middle && (1..=3).contains(last)
+    })
 }
 
 /// `$NAME`, `%NAME%`, `@NAME@`, `__NAME__`, `NAME_OF_ANOTHER_VARIABLE`.
@@ -245,7 +304,13 @@ fn is_variable(text: &str) -> bool {
     };
     let named = |inside: &str| word(inside) && !is_random(inside.as_bytes());
     if let Some(inside) = text.strip_prefix('$') {
-        return named(inside);
+        // `$HOME/bin`, `$user:$password`.
+        let name = inside.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'_').count();
+        let shouted = inside.bytes().take_while(|byte| byte.is_ascii_uppercase() || *byte == b'_').count();
+        return named(inside) || shouted >= 3 || name >= 2 && inside[name..].starts_with(['/', '.', ':']);
+    }
+    if text.starts_with('%') && text.bytes().skip(1).take_while(u8::is_ascii_uppercase).count() >= 4 {
+        return true;
     }
     for mark in ['%', '@'] {
         if let Some(inside) = text.strip_prefix(mark).and_then(|rest| rest.strip_suffix(mark)) {
@@ -263,7 +328,7 @@ fn is_variable(text: &str) -> bool {
 
 /// Whether it is made of words that mark dummies, a run of the keyboard, or one character over and over.
 pub fn is_made_up(value: &[u8]) -> bool {
-    let plain: Vec<u8> = value.iter().map(|&byte| unleet(byte)).collect();
+    let plain: Vec<u8> = value.iter().map(|&byte| unleet(byte).to_ascii_lowercase()).collect();
     for spelled in [value, &plain] {
         let all = words::words(spelled);
         let letters: usize = all.iter().map(Vec::len).sum();
@@ -278,8 +343,17 @@ pub fn is_made_up(value: &[u8]) -> bool {
             return true;
         }
     }
-    let known: &[&[u8]] =
-        &[b"hunter2", b"letmein", b"iloveyou", b"trustno1", b"dragon", b"monkey", b"correcthorsebatterystaple"];
+    let known: &[&[u8]] = &[
+        b"hunter2",
+        b"letmein",
+        b"iloveyou",
+        b"trustno1",
+        b"dragon",
+        b"monkey",
+        b"correcthorsebatterystaple",
+        b"mF_9.B5f-4.1JqM",
+        b"mF_9.B5f-4.1JqM%01%01",
+    ];
     known.contains(&value) || distinct(value) <= 3 || has_run(value)
 }
 

@@ -168,6 +168,7 @@ const EXACT: &[&str] = &[
     "command git c; builtin eval git b; exec -a other git e",
     "git \"a\\\nb\" $'c\\x64\\'e' $\"f\" '' \"\"; git a#b # git no",
     "echo Z2l0IGRlY29kZWQ= | base64 -d | sh",
+    "echo $((1+$(echo \"${u:-\"$(cat <<EOF\nit's ) $(git twice) \"\nEOF)\"}\"\necho 1)))",
     "set -e; x=$(false; echo push); git $x",
     "for d in a b; do git $d && break; done; git end; while :; do git once; break; done",
     "f() { return 1; git no; }; f || git failed; f && git no; (exit 3) || git exited",

@@ -120,6 +120,7 @@ impl Reader {
     /// arithmetic, without regard to commands, and only then decides which of the two it is.
     fn maybe_arithmetic(&mut self, start: usize) -> Read<Part> {
         let inner_start = self.pos;
+        let length = self.text.len();
         let parts = self.matched(b'(', b')', Inside::Arithmetic)?;
         let inner_end = self.pos - 1;
         let inner = self.text.get(inner_start + 1..inner_end).unwrap_or_default();
@@ -128,6 +129,7 @@ impl Reader {
         {
             return Ok(Part::Arithmetic(Rc::new(parts)));
         }
+        self.unchanged_since(length)?;
         let span = self.span_from(start);
         let (lines, broken) = self.in_region(inner_start, inner_end, Self::script)?;
         Ok(Part::Substitution(Rc::new(Substitution { lines, broken, span })))
@@ -136,6 +138,7 @@ impl Reader {
     /// Everything up to the unmatched `close`, which is consumed, with the expansions in it.
     pub(in crate::command) fn matched(&mut self, open: u8, close: u8, inside: Inside) -> Read<Vec<Part>> {
         let start = self.pos;
+        let length = self.text.len();
         let mut parts = Parts::default();
         let mut nesting = 0_u32;
         let mut single_quote = false;
@@ -182,6 +185,7 @@ impl Reader {
         let end = self.pos;
         self.pos += 1;
         if single_quote {
+            self.unchanged_since(length)?;
             // The quote has only told where the operand ends; what it encloses is expanded all the same.
             return self.in_region(start, end, Self::operand_in_quotes);
         }
@@ -248,6 +252,7 @@ impl Reader {
     /// `${ command; }` of bash 5.3; an earlier bash reports an error when it gets there.
     fn braced_commands(&mut self, start: usize) -> Read<Option<Part>> {
         let back = self.pos;
+        let length = self.text.len();
         if self.byte(self.pos) == b'|' {
             self.pos += 1;
         }
@@ -256,6 +261,7 @@ impl Reader {
             Ok(lines) => lines,
             Err(limit @ super::Stop::Limit(_)) => return Err(limit),
             Err(super::Stop::Syntax { .. }) => {
+                self.unchanged_since(length)?;
                 self.pos = back;
                 self.depth = depth;
                 return Ok(None);

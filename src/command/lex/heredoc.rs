@@ -93,9 +93,14 @@ impl Reader {
                 && rest.contains(&b')')
             {
                 let line_end = self.pos;
-                self.text.splice(start..line_end, rest.iter().copied());
-                self.end = self.end - (line_end - start) + rest.len();
-                self.pos = start;
+                // The text stays as it is wherever it can: some of it is read twice.
+                if self.text.get(line_end - rest.len()..line_end) == Some(rest) {
+                    self.pos = line_end - rest.len();
+                } else {
+                    self.text.splice(start..line_end, rest.iter().copied());
+                    self.end = self.end - (line_end - start) + rest.len();
+                    self.pos = start;
+                }
                 return Ok(body);
             }
             body.append(&mut line);

@@ -277,6 +277,15 @@ impl Reader {
         self.text == given
     }
 
+    /// Asks that the text still has the length it had, before a part of it is read a second time: a
+    /// here-document out of place, whose lines are gone by then, would be read as something else.
+    pub(super) fn unchanged_since(&self, length: usize) -> Read<()> {
+        if self.text.len() == length {
+            return Ok(());
+        }
+        Err(Stop::Limit("a here-document out of place in text that is ambiguous"))
+    }
+
     /// The span from `start` to here.
     pub(super) fn span_from(&self, start: usize) -> Span {
         self.fixed_span.unwrap_or(Span { start: start as u32, end: self.pos as u32 })

@@ -47,7 +47,7 @@ const ZSH_KEYWORDS: &[(&[u8], Keyword)] = &[(b"foreach", Keyword::Foreach), (b"r
 impl Reader {
     /// Consumes a keyword that begins a compound command; an alias that stands here is expanded first.
     pub(super) fn keyword(&mut self) -> Read<Option<Keyword>> {
-        if !self.aliases.is_empty() {
+        if !self.aliases.is_empty() && self.at_plain_word() {
             // Reading the word expands it in place; the word itself is read again.
             let start = self.pos;
             self.word_or_alias(Place::Assignment, true)?;
@@ -65,6 +65,13 @@ impl Reader {
             }
         }
         Ok(None)
+    }
+
+    /// Whether the word here is unquoted text alone, as an alias's name is.
+    fn at_plain_word(&self) -> bool {
+        let rest = self.text.get(self.pos..self.end).unwrap_or_default();
+        let word = rest.iter().take_while(|byte| !is_meta(**byte));
+        !word.into_iter().any(|byte| matches!(byte, b'$' | b'`' | b'\'' | b'"' | b'\\'))
     }
 
     /// The rest of the compound command that `keyword` began.
@@ -116,7 +123,7 @@ impl Reader {
     /// What stands between `((` and `))`; `None`, with nothing consumed, when the two do not stand
     /// together, which makes it a subshell in a subshell.
     fn arithmetic_command(&mut self) -> Read<Option<Vec<Part>>> {
-        let (start, depth) = (self.pos, self.depth);
+        let (start, depth, length) = (self.pos, self.depth, self.text.len());
         self.pos = self.after(self.pos) + 1;
         match self.matched(b'(', b')', Inside::Arithmetic) {
             Ok(expression) if self.peek() == b')' => {
@@ -124,6 +131,7 @@ impl Reader {
                 Ok(Some(expression))
             }
             Ok(_) | Err(Stop::Syntax { .. }) => {
+                self.unchanged_since(length)?;
                 (self.pos, self.depth) = (start, depth);
                 Ok(None)
             }
@@ -432,7 +440,7 @@ impl Reader {
 
     fn coprocess(&mut self) -> Read<CommandKind> {
         self.skip_blanks();
-        let start = self.pos;
+        let (start, length) = (self.pos, self.text.len());
         let mut name = None;
         if !self.begins_compound()
             && let Some(word) = self.word(Place::Argument)?
@@ -441,6 +449,7 @@ impl Reader {
             if self.begins_compound() {
                 name = plain_text(&word).map(BString::from);
             } else {
+                self.unchanged_since(length)?;
                 self.pos = start;
             }
         }

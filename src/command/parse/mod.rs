@@ -390,16 +390,22 @@ impl Reader {
         self.descend()?;
         let outside = std::mem::take(&mut self.pending);
         let was_in_parentheses = std::mem::replace(&mut self.in_parentheses, true);
-        let list = self.list()?;
-        if self.peek() != b')' {
+        let read = self.list();
+        let closed = read.is_ok() && self.peek() == b')';
+        self.in_parentheses = was_in_parentheses;
+        let bodies = if closed {
+            self.pos += 1;
+            if self.pending.is_empty() { Ok(()) } else { self.here_documents_after_this_line() }
+        } else {
+            Ok(())
+        };
+        // Whatever went wrong inside, what waits outside is still to come.
+        self.pending = outside;
+        let list = read?;
+        bodies?;
+        if !closed {
             return self.syntax("`)`");
         }
-        self.in_parentheses = was_in_parentheses;
-        self.pos += 1;
-        if !self.pending.is_empty() {
-            self.here_documents_after_this_line()?;
-        }
-        self.pending = outside;
         self.ascend();
         Ok(list)
     }

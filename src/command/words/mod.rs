@@ -116,7 +116,7 @@ impl Walk<'_, '_> {
 
     /// The value of an assignment: tildes stand for homes after each `:` too.
     pub(super) fn assigned(&mut self, parts: &[Part], shell: &mut Shell) -> Value {
-        let tilde = |part: &Part| matches!(part, Part::Literal(text) if text.find(b":~").is_some());
+        let tilde = |part: &Part| matches!(part, Part::Literal(text) if text.contains(&b'~'));
         if !parts.iter().any(tilde) {
             return self.single(parts, shell);
         }

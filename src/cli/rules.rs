@@ -91,7 +91,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Refusal> {
 fn load(path: Option<&PathBuf>) -> Result<Arc<RuleSet>, Refusal> {
     let set = match path {
         Some(path) => RuleSet::load(path, Mode::Strict),
-        None => RuleSet::builtin(),
+        None => RuleSet::builtin_with_examples(),
     };
     set.map_err(|fault: RulesFault| Refusal::new(Class::Usage, fault.to_string(), "correct the rules"))
 }

@@ -42,6 +42,22 @@ fn told(findings: &[Finding]) -> Vec<(String, u64, u64, String)> {
 const WORD: &str = "[[rules]]\nid = 'word'\nregex = '''word=(\\w+)'''\nkeywords = ['word=']\n";
 
 #[test]
+fn rules_of_the_build_are_those_of_the_text() {
+    let (built, text) = (RuleSet::builtin().unwrap(), RuleSet::builtin_with_examples().unwrap());
+    let told = |set: &RuleSet| -> Vec<String> {
+        let one = |rule: &tyran::scan::embedded::Rule| {
+            let (regex, path) = (rule.regex().map(str::to_owned), rule.path().map(str::to_owned));
+            let words = (rule.keywords.clone(), rule.tags.to_vec(), rule.url.clone(), rule.remedy.clone());
+            let numbers =
+                (rule.entropy().to_bits(), rule.secret_group(), rule.severity, rule.confidence, rule.checksum());
+            format!("{:?}", (&rule.id, &rule.description, regex, path, words, numbers))
+        };
+        set.rules().iter().map(one).collect()
+    };
+    assert_eq!(told(&built), told(&text));
+}
+
+#[test]
 fn token_in_a_blob_is_found_with_its_place() {
     let token = planted::github_token(7);
     let text = format!("first\nkey: {token}\n");

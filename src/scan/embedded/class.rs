@@ -143,7 +143,16 @@ impl CodeSet {
         for range in self.ascii() {
             set.insert_range(range.start(), range.end());
         }
-        if self.0.last().is_some_and(|&(_, last)| last >= 0x80) {
+        let beyond = || self.0.iter().filter(|&&(_, last)| last >= 0x80);
+        let few = beyond().all(|&(first, last)| first >= 0x80 && last - first < 8) && beyond().count() < 8;
+        if few {
+            // Mostly the signs that fold to `k` and `s`.
+            let mut buffer = [0; 4];
+            for character in beyond().flat_map(|&(first, last)| first..=last).filter_map(char::from_u32) {
+                character.encode_utf8(&mut buffer).bytes().for_each(|byte| set.insert(byte));
+            }
+        }
+        if !few || beyond().any(|&(first, last)| first <= SURROGATES.1 && last >= SURROGATES.0) {
             // Which ones exactly matters little: what is asked is whether a byte can be excluded.
             set.insert_range(0x80, 0xF4);
         }
@@ -222,14 +231,65 @@ impl ByteSet {
     pub(super) const ALL: Self = Self([u64::MAX; 4]);
     pub(super) const NONE: Self = Self([0; 4]);
 
+    /// What values are made of.
+    pub(super) const VALUE: Self = {
+        let mut set = Self::NONE;
+        set.insert_range(b'0', b'9');
+        set.insert_range(b'A', b'Z');
+        set.insert_range(b'a', b'z');
+        set.insert_range(b'-', b'/');
+        set.insert_range(b'_', b'_');
+        set.insert_range(b'+', b'+');
+        set.insert_range(b'=', b'=');
+        set.insert_range(b'~', b'~');
+        set.insert_range(b':', b':');
+        // The forms of U+017F and U+212A, which a regex that ignores case takes for `s` and `k`.
+        set.insert_range(0xC5, 0xC5);
+        set.insert_range(0xBF, 0xBF);
+        set.insert_range(0xE2, 0xE2);
+        set.insert_range(0x84, 0x84);
+        set.insert_range(0xAA, 0xAA);
+        set
+    };
+
+    pub(super) const fn from_words(words: [u64; 4]) -> Self {
+        Self(words)
+    }
+
+    pub(super) const fn words(&self) -> [u64; 4] {
+        self.0
+    }
+
     pub(super) fn insert(&mut self, byte: u8) {
         if let Some(word) = self.0.get_mut(usize::from(byte >> 6)) {
             *word |= 1 << (byte & 63);
         }
     }
 
-    pub(super) fn insert_range(&mut self, first: u8, last: u8) {
-        (first..=last).for_each(|byte| self.insert(byte));
+    pub(super) const fn insert_range(&mut self, first: u8, last: u8) {
+        let mut place = 0;
+        while place < 4 {
+            let (low, high) = ((place as u32) << 6, ((place as u32) << 6) + 63);
+            let (from, to) = (
+                if first as u32 > low { first as u32 } else { low },
+                if (last as u32) < high { last as u32 } else { high },
+            );
+            if from <= to {
+                self.0[place] |= (u64::MAX >> (63 - (to - from))) << (from - low);
+            }
+            place += 1;
+        }
+    }
+
+    /// The set as a table, for many questions.
+    pub(super) fn table(&self) -> Table {
+        let mut table = Table([false; 256]);
+        for byte in self.iter() {
+            if let Some(slot) = table.0.get_mut(usize::from(byte)) {
+                *slot = true;
+            }
+        }
+        table
     }
 
     pub(super) fn contains(&self, byte: u8) -> bool {
@@ -245,7 +305,29 @@ impl ByteSet {
         *self == Self::ALL
     }
 
+    /// Whether it holds only what values are made of: no white space, quotes, brackets or controls.
+    pub(super) fn is_value(&self) -> bool {
+        *self != Self::NONE && self.0.iter().zip(Self::VALUE.0).all(|(own, value)| own & !value == 0)
+    }
+
     pub(super) fn iter(&self) -> impl Iterator<Item = u8> + '_ {
-        (0..=u8::MAX).filter(|&byte| self.contains(byte))
+        (0..4_u8).zip(self.0).flat_map(|(place, mut word)| {
+            std::iter::from_fn(move || {
+                let bit = word.trailing_zeros();
+                word &= word.wrapping_sub(1);
+                (bit < 64).then(|| place << 6 | bit as u8)
+            })
+        })
+    }
+}
+
+/// A set of bytes as a table.
+#[derive(Clone, Debug)]
+pub(super) struct Table([bool; 256]);
+
+impl Table {
+    #[inline(always)]
+    pub(super) fn contains(&self, byte: u8) -> bool {
+        self.0[usize::from(byte)]
     }
 }

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+use super::factor::Prepared;
 use crate::text::SafeText;
 
 /// How strictly a configuration is read, and whose behaviour is wanted.
@@ -115,6 +116,8 @@ pub(super) struct RuleParts {
     pub(super) allowlists: Vec<AllowlistParts>,
     pub(super) required: Vec<RequiredParts>,
     pub(super) own: OwnParts,
+    /// Where its matches are looked for, worked out beforehand.
+    pub(super) prepared: Option<Prepared>,
 }
 
 /// The keys that tyran adds to a rule.

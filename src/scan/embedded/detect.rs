@@ -184,14 +184,15 @@ impl<'e> Detector<'e> {
     }
 
     fn run_pass(&mut self, stage: Stage<'_>, found: &mut Found) -> Result<(), PatternFault> {
-        let plain = self.find_keywords(stage.haystack.text);
+        let plain = self.find_keywords(stage.haystack);
         let stage = Stage { haystack: Haystack { plain: &plain, ..stage.haystack }, ..stage };
         let mut touched = std::mem::take(&mut self.touched);
         touched.extend(self.shared.always.iter().filter(|&&rule| !self.gated.get(rule).copied().unwrap_or(true)));
         touched.sort_unstable();
         touched.dedup();
         for &rule in &touched {
-            let tried = self.gated.get(rule).copied().unwrap_or(false) || self.shared.always.contains(&rule);
+            let is = |list: &[bool]| list.get(rule).copied().unwrap_or(false);
+            let tried = is(&self.gated) || is(&self.shared.by_candidates) || self.shared.always.contains(&rule);
             if tried {
                 self.run_rule(rule, stage, found)?;
             }
@@ -208,16 +209,32 @@ impl<'e> Detector<'e> {
     }
 
     /// Notes which rules are to be tried on a text, and where.
-    fn find_keywords(&mut self, text: &[u8]) -> Vec<PlainPart> {
+    fn find_keywords(&mut self, haystack: Haystack<'_>) -> Vec<PlainPart> {
         let shared = self.shared;
-        let mut odd = Vec::new();
-        shared.prefilter.scan(text, &mut |at, needle| match shared.uses.get(needle) {
-            Some(uses) => self.note(text, at, uses),
-            None => odd.push(at),
+        let text = haystack.text;
+        shared.prefilter.scan(text, &mut |at, needle| {
+            if let Some(uses) = shared.uses.get(needle) {
+                self.note(text, at, uses);
+            }
         });
+        for (start, end) in shared.long_run.all_in(text) {
+            shared.inner.scan(text.get(start..end).unwrap_or_default(), &mut |at, needle| {
+                if let Some(uses) = shared.inner_uses.get(needle) {
+                    self.note(text, start + at, uses);
+                }
+            });
+        }
+        let odd = if haystack.ascii { Vec::new() } else { plain::places(text) };
         let plain = plain::parts(text, &odd, shared.prefilter.longest());
         plain.iter().for_each(|part| self.find_plain_keywords(part));
-        if !shared.unusual.is_empty() {
+        for &(byte, rule) in &shared.single {
+            // A sign that counts as this letter does as well.
+            let sign = || plain.iter().any(|part| part.holds_keyword_letter(byte));
+            if memchr::memchr2(byte, byte.to_ascii_uppercase(), text).is_some() || sign() {
+                self.gate(rule);
+            }
+        }
+        if !shared.unusual.is_empty() && !haystack.ascii {
             let lower = allowlist::lower(text);
             for (word, rule) in &shared.unusual {
                 if memchr::memmem::find(&lower, word).is_some() {
@@ -234,6 +251,11 @@ impl<'e> Detector<'e> {
             let rule = usize::from(one.rule);
             if one.is_keyword {
                 self.gate(rule);
+            }
+            if let Some(run) = &one.run
+                && !text.get(at..).is_some_and(|behind| run.stands_in(behind))
+            {
+                continue;
             }
             if let (Some(method), Some(candidates)) = (self.shared.method(rule), self.candidates.get_mut(rule)) {
                 let before = candidates.len();
@@ -258,25 +280,30 @@ impl<'e> Detector<'e> {
     /// The keywords that hold a sign which is a letter in another case, in a copy with plain letters.
     fn find_plain_keywords(&mut self, part: &PlainPart) {
         let shared = self.shared;
-        shared.prefilter.scan(&part.text, &mut |at, needle| {
-            let Some(uses) = shared.uses.get(needle) else { return };
-            let counts = !part.holds_long_s((at, at + shared.prefilter.length(needle)));
-            for one in uses {
-                let rule = usize::from(one.rule);
-                if counts && one.is_keyword {
-                    self.gate(rule);
+        for (prefilter, uses) in [(&shared.prefilter, &shared.uses), (&shared.inner, &shared.inner_uses)] {
+            prefilter.scan(&part.text, &mut |at, needle| {
+                let counts = !part.holds_long_s((at, at + prefilter.length(needle)));
+                for one in uses.get(needle).into_iter().flatten() {
+                    self.note_plain(part, at, one, counts);
                 }
-                let (Some(method), Some(candidates)) = (shared.method(rule), self.candidates.get_mut(rule)) else {
-                    continue;
-                };
-                let known = candidates.len();
-                method.note(&part.text, at, usize::from(one.word), false, candidates);
-                candidates.iter_mut().skip(known).for_each(|candidate| candidate.0 = part.original(candidate.0));
-                if candidates.len() > known {
-                    self.touched.push(rule);
-                }
-            }
-        });
+            });
+        }
+    }
+
+    fn note_plain(&mut self, part: &PlainPart, at: usize, one: &Use, counts: bool) {
+        let rule = usize::from(one.rule);
+        if counts && one.is_keyword {
+            self.gate(rule);
+        }
+        let (Some(method), Some(candidates)) = (self.shared.method(rule), self.candidates.get_mut(rule)) else {
+            return;
+        };
+        let known = candidates.len();
+        method.note(&part.text, at, usize::from(one.word), false, candidates);
+        candidates.iter_mut().skip(known).for_each(|candidate| candidate.0 = part.original(candidate.0));
+        if candidates.len() > known {
+            self.touched.push(rule);
+        }
     }
 
     /// One rule, with what it requires near by.

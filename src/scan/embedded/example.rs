@@ -19,6 +19,7 @@
 
 use base64::Engine as _;
 
+use super::alphabet::ranges;
 use super::verify;
 
 /// A text made from a template.
@@ -188,26 +189,6 @@ impl Maker {
 }
 
 const HEX: &[u8; 16] = b"0123456789abcdef";
-
-/// The characters of an alphabet as they stand in a character class; a minus stands at the end.
-pub(super) fn ranges(name: &str) -> Option<&str> {
-    Some(match name {
-        "digits" => "0-9",
-        "lower" => "a-z",
-        "upper" => "A-Z",
-        "letters" => "a-zA-Z",
-        "alnum" => "a-z0-9",
-        "ALNUM" => "A-Z0-9",
-        "base62" => "0-9A-Za-z",
-        "base64" => "0-9A-Za-z+/",
-        "base64url" => "0-9A-Za-z_-",
-        "base32" => "A-Z2-7",
-        "hex" => "0-9a-f",
-        "HEX" => "0-9A-F",
-        "word" => "0-9A-Za-z_",
-        own => own.strip_prefix('[')?.strip_suffix(']')?,
-    })
-}
 
 fn alphabet(name: &str) -> Option<Vec<char>> {
     let characters: Vec<char> = ranges(name)?.chars().collect();

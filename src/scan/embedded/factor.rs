@@ -5,7 +5,9 @@
 //! end which the factor's extents bound. So a search near the places where that text occurs finds all
 //! matches, and the same ones, that a search through the whole text would.
 
-use super::class::{ByteSet, CodeSet};
+use std::sync::Arc;
+
+use super::class::{ByteSet, CodeSet, Table};
 use super::translate::{Look, Node};
 
 /// At most so many different texts are looked for to find one pattern.
@@ -26,6 +28,46 @@ pub(super) enum Plan {
     Everywhere,
     /// Near the places where one of these texts occurs.
     Near(Vec<Factor>),
+    /// Round runs of bytes of a value's length.
+    Runs(Surrounded),
+}
+
+/// A run that every match holds, and what can stand round it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Surrounded {
+    /// Its least length and what it is made of; where it begins does not count.
+    pub(super) run: Run,
+    pub(super) before: Extent,
+    pub(super) after: Extent,
+}
+
+/// A pattern without texts is searched round runs only when they are longer than most words.
+const LONG_RUN: usize = 12;
+
+/// The longest run that a flat node's matches hold, when what stands round it has a bound.
+fn surrounded(node: &Node) -> Option<Surrounded> {
+    let nodes = match node {
+        Node::Concat(nodes) => nodes.as_slice(),
+        other => std::slice::from_ref(other),
+    };
+    let bounded = |extent: &Extent| extent.most.is_some_and(|most| most <= LONGEST_CHECK);
+    let sum = |nodes: &[Node]| nodes.iter().map(extent).fold(Extent::NOTHING, Extent::then);
+    let mut best: Option<Surrounded> = None;
+    for start in 0..nodes.len() {
+        for end in start + 1..=nodes.len() {
+            let inside = sum(nodes.get(start..end)?);
+            if !inside.bytes.is_value() {
+                break;
+            }
+            let (before, after) = (sum(nodes.get(..start)?), sum(nodes.get(end..)?));
+            let longer = best.is_none_or(|best| best.run.least < inside.least);
+            if inside.least >= LONG_RUN && longer && bounded(&before) && bounded(&after) {
+                let run = Run { bytes: inside.bytes, least: inside.least, from: 0, to: 0 };
+                best = Some(Surrounded { run, before, after });
+            }
+        }
+    }
+    best
 }
 
 /// Texts one of which is in every match, in the same place of the pattern.
@@ -116,7 +158,7 @@ pub(super) fn plan(node: &Node, words: &[String]) -> Plan {
         Some(factors) if factors.iter().map(|factor| factor.texts.len()).sum::<usize>() <= MOST_TEXTS => {
             Plan::Near(factors)
         }
-        Some(_) | None => Plan::Everywhere,
+        Some(_) | None => surrounded(&flat).map_or(Plan::Everywhere, Plan::Runs),
     }
 }
 
@@ -187,25 +229,30 @@ fn anything() -> Node {
     Node::Repeat { node: Box::new(Node::AnyByte), least: 0, most: None, greedy: false }
 }
 
+/// How good texts are by themselves: longer is better, up to a point; many are worse than few.
+fn plain_score(texts: &[Vec<u8>]) -> usize {
+    let shortest = texts.iter().map(Vec::len).min().unwrap_or(0);
+    if shortest < 2 {
+        return 0;
+    }
+    shortest.min(8) * 64 + (MOST_TEXTS - texts.len().min(MOST_TEXTS))
+}
+
 /// A search for the best factors.
 struct Search<'w> {
     words: &'w [String],
 }
 
 impl Search<'_> {
-    /// How good texts are for finding a pattern; 0 is none at all.
+    /// How good texts are for finding a pattern; 0 is none at all. Those that hold a word are better
+    /// than all others.
     fn score(&self, texts: &[Vec<u8>]) -> usize {
-        let shortest = texts.iter().map(Vec::len).min().unwrap_or(0);
-        if shortest < 2 {
-            return 0;
-        }
-        // Longer is better, up to a point; many texts are worse than few.
+        let plain = plain_score(texts);
         let known = |text: &Vec<u8>| {
             let mut words = self.words.iter().filter(|word| !word.is_empty());
             words.any(|word| memchr::memmem::find(text, word.as_bytes()).is_some())
         };
-        let known = if texts.iter().all(known) { 1 << 16 } else { 0 };
-        known + shortest.min(8) * 64 + (MOST_TEXTS - texts.len().min(MOST_TEXTS))
+        if plain > 0 && texts.iter().all(known) { plain + (1 << 16) } else { plain }
     }
 
     fn total_score(&self, factors: &[Factor]) -> usize {
@@ -254,45 +301,61 @@ impl Search<'_> {
     }
 
     fn best_of_sequence(&self, nodes: &[Node]) -> Option<Vec<Factor>> {
-        let mut best: Option<Vec<Factor>> = None;
-        let mut consider = |candidate: Vec<Factor>| {
-            if best.as_ref().is_none_or(|best| self.total_score(&candidate) > self.total_score(best)) {
-                best = Some(candidate);
+        let mut best: Option<(usize, Choice)> = None;
+        for at in 0..nodes.len() {
+            let (end, texts) = longest_run(nodes, at);
+            let (score, choice) = if end > at {
+                (self.score(&texts), Choice::Run { start: at, end, texts })
+            } else if let Some(factors) = nodes.get(at).and_then(|node| self.factors(node)) {
+                (self.total_score(&factors), Choice::Inner { at, factors })
+            } else {
+                continue;
+            };
+            if best.as_ref().is_none_or(|(best, _)| score > *best) {
+                best = Some((score, choice));
             }
-        };
-        let mut at = 0;
-        while at < nodes.len() {
-            let (end, texts) = self.longest_run(nodes, at);
-            if self.score(&texts) > 0 {
-                let factor = Factor::of(texts, nodes.get(at..end)?.to_vec());
-                consider(vec![factor.within(nodes, at, end)]);
-            }
-            if end == at
-                && let Some(inner) = nodes.get(at).and_then(|node| self.factors(node))
-            {
-                consider(inner.into_iter().map(|factor| factor.within(nodes, at, at + 1)).collect());
-            }
-            // A run that starts one part later may hold fewer texts; runs are short.
-            at += 1;
         }
-        best
+        Some(match best?.1 {
+            Choice::Run { start, end, texts } => {
+                vec![Factor::of(texts, nodes.get(start..end)?.to_vec()).within(nodes, start, end)]
+            }
+            Choice::Inner { at, factors } => {
+                factors.into_iter().map(|factor| factor.within(nodes, at, at + 1)).collect()
+            }
+        })
     }
+}
 
-    /// The longest run of parts from `start` on which together match few texts only.
-    fn longest_run(&self, nodes: &[Node], start: usize) -> (usize, Vec<Vec<u8>>) {
-        let mut run = vec![Vec::new()];
-        let mut end = start;
-        for node in nodes.get(start..).unwrap_or_default() {
-            let Some(longer) = texts(node).and_then(|texts| join(&run, &texts)) else { break };
-            // A wide class at the end of a good text makes it worse, not better.
-            if self.score(&longer) < self.score(&run) {
-                break;
-            }
-            run = longer;
-            end += 1;
+/// What a sequence is to be found by.
+enum Choice {
+    /// A run of its parts that match few texts.
+    Run { start: usize, end: usize, texts: Vec<Vec<u8>> },
+    /// What one part is to be found by.
+    Inner { at: usize, factors: Vec<Factor> },
+}
+
+/// A text of this length is as good as a longer one.
+const LONG_ENOUGH: usize = 16;
+
+/// The best run of parts from `start` on which together match few texts only.
+fn longest_run(nodes: &[Node], start: usize) -> (usize, Vec<Vec<u8>>) {
+    let mut run = vec![Vec::new()];
+    let mut best = (start, run.clone());
+    let mut best_score = 0;
+    for (place, node) in nodes.iter().enumerate().skip(start) {
+        let Some(longer) = texts(node).and_then(|texts| join(&run, &texts)) else { break };
+        run = longer;
+        let score = plain_score(&run);
+        // An optional part at the end makes a text worse, unless more follows it.
+        if score > best_score {
+            best = (place + 1, run.clone());
+            best_score = score;
         }
-        (end, run)
+        if run.iter().all(|text| text.len() >= LONG_ENOUGH) {
+            break;
+        }
     }
+    best
 }
 
 impl Factor {
@@ -334,6 +397,11 @@ impl Factor {
         reach.unwrap_or(LONGEST_CHECK) + 1
     }
 
+    /// A run of bytes that must stand behind the text, not far from it, and what it may hold.
+    pub(super) fn run(&self) -> Option<Run> {
+        best_run(self.tail.get(self.text_parts..).unwrap_or_default())
+    }
+
     /// For each of the first [`PROFILE`] bytes behind the text: which bytes can stand there.
     pub(super) fn profile(&self) -> Profile {
         let rest = self.tail.get(self.text_parts..).unwrap_or_default();
@@ -346,6 +414,210 @@ impl Factor {
         profile.length = (ends | 1 << PROFILE).trailing_zeros() as usize;
         profile
     }
+}
+
+/// A run of bytes near a text, without which the pattern cannot match there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Run {
+    pub(super) bytes: ByteSet,
+    /// Its least length.
+    pub(super) least: usize,
+    /// Where it can begin, counted from the end of the text.
+    pub(super) from: usize,
+    pub(super) to: usize,
+}
+
+/// A run that is looked for often.
+#[derive(Clone, Debug)]
+pub(super) struct FastRun {
+    pub(super) run: Run,
+    table: Arc<Table>,
+}
+
+impl FastRun {
+    pub(super) fn new(run: Run) -> Self {
+        Self { run, table: Arc::new(run.bytes.table()) }
+    }
+
+    /// The same with a table that was made already.
+    pub(super) fn with_table(run: Run, table: Arc<Table>) -> Self {
+        Self { run, table }
+    }
+
+    /// Whether there is one in what stands behind a text.
+    #[inline]
+    pub(super) fn stands_in(&self, behind: &[u8]) -> bool {
+        let Run { least, from, to, .. } = self.run;
+        let mut begin = from;
+        // Looked at from the back: the last byte that does not belong says where the next can begin.
+        while begin <= to {
+            let Some(window) = behind.get(begin..begin + least) else { return false };
+            match window.iter().rposition(|&byte| !self.table.contains(byte)) {
+                None => return true,
+                Some(at) => begin += at + 1,
+            }
+        }
+        false
+    }
+
+    /// Every longest run in a text, in order.
+    pub(super) fn all_in(&self, text: &[u8]) -> Vec<(usize, usize)> {
+        let mut runs = Vec::new();
+        let least = self.run.least.max(1);
+        let (mut floor, mut probe) = (0, least - 1);
+        let belongs = |byte: &u8| self.table.contains(*byte);
+        // A run covers one of any `least` places in a row, so the others need no look.
+        while let Some(byte) = text.get(probe) {
+            if !belongs(byte) {
+                floor = probe + 1;
+                probe += least;
+                continue;
+            }
+            let front = text.get(floor..probe).unwrap_or_default();
+            let start = front.iter().rposition(|byte| !belongs(byte)).map_or(floor, |at| floor + at + 1);
+            // Looked at from the back again: most are too short.
+            let needed = text.get(probe..start + least).unwrap_or_default();
+            if let Some(at) = needed.iter().rposition(|byte| !belongs(byte)) {
+                floor = probe + at + 1;
+                probe = floor + least - 1;
+                continue;
+            }
+            let rest = text.get(probe..).unwrap_or_default();
+            let end = rest.iter().position(|byte| !belongs(byte)).map_or(text.len(), |at| probe + at);
+            if end - start >= least {
+                runs.push((start, end));
+            }
+            floor = end + 1;
+            probe = end + least;
+        }
+        runs
+    }
+}
+
+/// The longest run that every text of a sequence holds.
+fn best_run(nodes: &[Node]) -> Option<Run> {
+    let mut best: Option<Run> = None;
+    let mut before = Extent::NOTHING;
+    let extents: Vec<Extent> = nodes.iter().map(extent).collect();
+    for (place, node) in nodes.iter().enumerate() {
+        let Some(farthest) = before.most.filter(|&most| most <= FARTHEST_RUN) else { return best };
+        let mut consider = |run: Run| {
+            if run.least >= SHORTEST_RUN && best.is_none_or(|best| best.least < run.least) {
+                best = Some(run);
+            }
+        };
+        let mut inside = Extent::NOTHING;
+        for part in extents.get(place..).unwrap_or_default() {
+            inside = inside.then(*part);
+            if !inside.bytes.is_value() {
+                break;
+            }
+            consider(Run { bytes: inside.bytes, least: inside.least, from: before.least, to: farthest });
+        }
+        if let Node::Either(branches) = node
+            && let Some(run) = run_of_any(branches)
+        {
+            consider(Run { from: run.from + before.least, to: run.to + farthest, ..run });
+        }
+        before = extents.get(place).map_or(before, |part| before.then(*part));
+    }
+    best
+}
+
+/// A run that stands in a text of any of the branches.
+fn run_of_any(branches: &[Node]) -> Option<Run> {
+    let mut runs = branches.iter().map(|branch| match branch {
+        Node::Concat(nodes) => best_run(nodes),
+        other => best_run(std::slice::from_ref(other)),
+    });
+    let first = runs.next()??;
+    runs.try_fold(first, |all, run| Some(all.or(run?)))
+}
+
+/// A shorter run decides nothing.
+const SHORTEST_RUN: usize = 6;
+/// A run that can be farther off is not looked for, in bytes.
+const FARTHEST_RUN: usize = 512;
+
+impl Run {
+    fn or(self, other: Self) -> Self {
+        Self {
+            bytes: self.bytes.union(other.bytes),
+            least: self.least.min(other.least),
+            from: self.from.min(other.from),
+            to: self.to.max(other.to),
+        }
+    }
+}
+
+/// A text relative to a word in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Site {
+    pub(super) factor: u16,
+    pub(super) text: u16,
+    pub(super) offset: u16,
+}
+
+/// For each word where the factors' texts stand relative to it; `None` when some text holds none.
+pub(super) fn sites(factors: &[Factor], words: &[String]) -> Option<Vec<Vec<Site>>> {
+    let mut sites = vec![Vec::new(); words.len()];
+    for (factor_place, factor) in factors.iter().enumerate() {
+        for (text_place, text) in factor.texts.iter().enumerate() {
+            let (word, offset) = words.iter().enumerate().find_map(|(place, word)| {
+                let offset = (!word.is_empty()).then(|| memchr::memmem::find(text, word.as_bytes()))??;
+                Some((place, offset))
+            })?;
+            sites.get_mut(word)?.push(Site {
+                factor: u16::try_from(factor_place).ok()?,
+                text: u16::try_from(text_place).ok()?,
+                offset: u16::try_from(offset).ok()?,
+            });
+        }
+    }
+    Some(sites)
+}
+
+/// The words near which all matches of a pattern are, and what must stand behind each.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Prepared {
+    pub(super) words: Vec<String>,
+    /// Counted from the beginning of the word.
+    pub(super) runs: Vec<Option<Run>>,
+}
+
+/// Words for a pattern: `keywords` where they tell its places, its own texts where not; `None` when
+/// neither does.
+pub(super) fn prepare(node: &Node, keywords: &[String]) -> Option<Prepared> {
+    let usable = |word: &String| word.len() >= 2 && word.is_ascii();
+    let mut words: Vec<String> = keywords.to_vec();
+    for _ in 0..2 {
+        let Plan::Near(factors) = plan(node, &words) else { return None };
+        if let Some(sites) = sites(&factors, &words).filter(|_| words.iter().all(usable)) {
+            // A word that a shorter one stands in tells nothing more.
+            let told = words.into_iter().zip(sites).filter(|(_, sites)| !sites.is_empty());
+            let told = told.map(|(word, sites)| (word, run_behind(&factors, &sites)));
+            let (words, runs) = told.unzip();
+            return Some(Prepared { words, runs });
+        }
+        let texts = factors.iter().flat_map(|factor| &factor.texts);
+        words = texts.map(|text| String::from_utf8(text.clone()).ok()).collect::<Option<_>>()?;
+        words.sort_unstable();
+        words.dedup();
+    }
+    None
+}
+
+/// What must stand behind a word for any of the sites to be a match.
+fn run_behind(factors: &[Factor], sites: &[Site]) -> Option<Run> {
+    let mut all: Option<Run> = None;
+    for site in sites {
+        let factor = factors.get(usize::from(site.factor))?;
+        let ahead = factor.texts.get(usize::from(site.text))?.len().checked_sub(usize::from(site.offset))?;
+        let run = factor.run()?;
+        let moved = Run { from: run.from + ahead, to: run.to + ahead, ..run };
+        all = Some(all.map_or(moved, |so_far: Run| so_far.or(moved)));
+    }
+    all
 }
 
 /// Positions 0 to [`PROFILE`] as bits.
@@ -431,16 +703,6 @@ impl Profile {
         // A text that ends before the pattern can has no match.
         let Some(behind) = behind.get(..self.length) else { return false };
         behind.iter().enumerate().all(|(place, &byte)| self.allows(byte, place))
-    }
-
-    /// Which bytes can stand directly behind the text.
-    pub(super) fn first(&self) -> ByteSet {
-        if self.length == 0 {
-            return ByteSet::ALL;
-        }
-        let mut first = ByteSet::NONE;
-        (0..=u8::MAX).filter(|&byte| self.allows(byte, 0)).for_each(|byte| first.insert(byte));
-        first
     }
 
     #[inline]

@@ -4,6 +4,9 @@
 //! one too high on every later one (they are counted from the line feed itself); a match on an
 //! unterminated last line has a line text that begins where the whole text does.
 
+/// How much of a line is kept on either side of a match.
+const AROUND: usize = 8 << 10;
+
 /// Where a text's line feeds are.
 #[derive(Debug)]
 pub(super) struct Lines {
@@ -74,10 +77,16 @@ impl Lines {
         }
     }
 
-    /// The line or lines of `start..end` as they are, without line feeds at their ends.
+    /// The line or lines of `start..end` as they are, without line feeds at their ends, and no more
+    /// than [`AROUND`] bytes on either side: one line can be a whole file.
     pub(super) fn plain(&self, text: &[u8], start: usize, end: usize) -> (usize, usize) {
-        let front = text.get(..start).unwrap_or_default();
-        let rest = text.get(end..).unwrap_or_default();
-        (memchr::memrchr(b'\n', front).map_or(0, |at| at + 1), end + memchr::memchr(b'\n', rest).unwrap_or(rest.len()))
+        let floor = start.saturating_sub(AROUND);
+        let ceiling = end.saturating_add(AROUND).min(text.len());
+        let front = text.get(floor..start).unwrap_or_default();
+        let rest = text.get(end..ceiling).unwrap_or_default();
+        (
+            memchr::memrchr(b'\n', front).map_or(floor, |at| floor + at + 1),
+            memchr::memchr(b'\n', rest).map_or(ceiling, |at| end + at),
+        )
     }
 }

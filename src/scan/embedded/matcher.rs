@@ -12,8 +12,7 @@ use regex_automata::hybrid::dfa::{self, DFA};
 use regex_automata::nfa::thompson;
 use regex_automata::{Anchored, Input, meta};
 
-use super::class::ByteSet;
-use super::factor::{Extent, Factor, Plan, Profile};
+use super::factor::{self, Extent, Factor, FastRun, Plan, Profile, Site, Surrounded};
 use super::pattern::Pattern;
 use super::plain::PlainPart;
 use super::translate::{Node, PatternFault, Text};
@@ -36,6 +35,8 @@ pub(super) enum Method {
     Everywhere,
     /// Near its texts.
     Near(Near),
+    /// Round runs of bytes of a value's length.
+    Runs(Surrounded, FastRun),
 }
 
 /// What is needed to search near texts.
@@ -43,6 +44,8 @@ pub(super) enum Method {
 pub(super) struct Near {
     factors: Vec<Factor>,
     profiles: Vec<Profile>,
+    /// A run of bytes that must stand behind each factor's texts.
+    runs: Vec<Option<FastRun>>,
     /// How far the check can reach from a text's start in ASCII text.
     reaches: Vec<usize>,
     /// For each of the words that were handed to [`Method::new`]: where texts stand relative to it.
@@ -54,14 +57,6 @@ pub(super) struct Near {
     /// Nothing stands before the texts, and the rest is short: a match begins at a text.
     anchored: bool,
     check: Check,
-}
-
-/// A text relative to a word in it.
-#[derive(Clone, Copy, Debug)]
-struct Site {
-    factor: u16,
-    text: u16,
-    offset: u16,
 }
 
 /// The pattern's tail (or all of it, when matches begin at the texts) as a lazy automaton.
@@ -101,6 +96,7 @@ impl Method {
     pub(super) fn new(pattern: &Pattern, words: &[String]) -> Self {
         match pattern.plan(words) {
             Plan::Everywhere => Self::Everywhere,
+            Plan::Runs(surrounded) => Self::Runs(surrounded, FastRun::new(surrounded.run)),
             Plan::Near(factors) => Near::new(pattern, factors, words).map_or(Self::Everywhere, Self::Near),
         }
     }
@@ -108,7 +104,7 @@ impl Method {
     /// The texts to look for when a rule has no words of its own.
     pub(super) fn texts(pattern: &Pattern) -> Vec<String> {
         match pattern.plan(&[]) {
-            Plan::Everywhere => Vec::new(),
+            Plan::Everywhere | Plan::Runs(_) => Vec::new(),
             Plan::Near(factors) => {
                 let texts = factors.iter().flat_map(|factor| &factor.texts);
                 let mut texts: Vec<String> = texts.filter_map(|text| String::from_utf8(text.clone()).ok()).collect();
@@ -116,14 +112,6 @@ impl Method {
                 texts.dedup();
                 texts
             }
-        }
-    }
-
-    /// Which bytes can follow the `word`-th word, of two bytes, where that matters for a match.
-    pub(super) fn follow(&self, word: usize) -> ByteSet {
-        match self {
-            Self::Everywhere => ByteSet::ALL,
-            Self::Near(near) => near.follow(word),
         }
     }
 
@@ -144,7 +132,7 @@ impl Method {
     /// Whether there is nothing to find in a text without candidates.
     pub(super) fn needs_candidates(&self) -> bool {
         match self {
-            Self::Everywhere => false,
+            Self::Everywhere | Self::Runs(..) => false,
             Self::Near(near) => near.own.is_none(),
         }
     }
@@ -152,26 +140,7 @@ impl Method {
 
 impl Near {
     fn new(pattern: &Pattern, factors: Vec<Factor>, words: &[String]) -> Option<Self> {
-        let mut sites = vec![Vec::new(); words.len()];
-        let mut covered = true;
-        for (factor_place, factor) in factors.iter().enumerate() {
-            for (text_place, text) in factor.texts.iter().enumerate() {
-                let found = words.iter().enumerate().find_map(|(word_place, word)| {
-                    let offset = (!word.is_empty()).then(|| memchr::memmem::find(text, word.as_bytes()))??;
-                    Some((word_place, offset))
-                });
-                let Some((word_place, offset)) = found else {
-                    covered = false;
-                    continue;
-                };
-                let site = Site {
-                    factor: u16::try_from(factor_place).ok()?,
-                    text: u16::try_from(text_place).ok()?,
-                    offset: u16::try_from(offset).ok()?,
-                };
-                sites.get_mut(word_place)?.push(site);
-            }
-        }
+        let sites = factor::sites(&factors, words);
         let nothing = |extent: &Extent| extent.most == Some(0);
         let bounded = |extent: &Extent| extent.most.is_some_and(|most| most <= LONGEST_CHECK);
         let anchored = factors.iter().all(|factor| nothing(&factor.before) && bounded(&factor.after));
@@ -182,15 +151,16 @@ impl Near {
         };
         let mut near = Self {
             profiles: factors.iter().map(Factor::profile).collect(),
+            runs: factors.iter().map(|factor| factor.run().map(FastRun::new)).collect(),
             reaches: factors.iter().map(|factor| factor.reach(anchored)).collect(),
             factors,
-            sites,
+            sites: sites.clone().unwrap_or_else(|| vec![Vec::new(); words.len()]),
             own: None,
             own_texts: Vec::new(),
             anchored,
             check: Check { node, ascii: OnceLock::new(), any: OnceLock::new() },
         };
-        if !covered {
+        if sites.is_none() {
             near.look_for_texts()?;
         }
         Some(near)
@@ -213,28 +183,6 @@ impl Near {
         self.own.is_some().then_some(())
     }
 
-    fn follow(&self, word: usize) -> ByteSet {
-        if self.own.is_some() {
-            return ByteSet::ALL;
-        }
-        let mut follow = ByteSet::NONE;
-        for site in self.sites.get(word).map(Vec::as_slice).unwrap_or_default() {
-            let (factor, text) = (usize::from(site.factor), usize::from(site.text));
-            let next = self.factors.get(factor).and_then(|factor| factor.texts.get(text));
-            match next.and_then(|text| text.get(usize::from(site.offset) + 2)) {
-                Some(&byte) => {
-                    follow.insert(byte);
-                    follow.insert(byte.to_ascii_uppercase());
-                }
-                None => {
-                    let behind = self.profiles.get(factor).map_or(ByteSet::ALL, Profile::first);
-                    follow = follow.union(behind);
-                }
-            }
-        }
-        follow
-    }
-
     #[inline]
     fn admits(&self, text: &[u8], start: usize, site: Site, guarded: bool) -> bool {
         let factor_place = usize::from(site.factor);
@@ -253,7 +201,9 @@ impl Near {
         let joined = factor.word_before
             && there.first().copied().is_some_and(is_word)
             && start.checked_sub(1).and_then(|before| text.get(before)).copied().is_some_and(is_word);
-        !joined && self.profiles.get(factor_place).is_some_and(|profile| profile.admits(behind))
+        !joined
+            && self.profiles.get(factor_place).is_some_and(|profile| profile.admits(behind))
+            && self.runs.get(factor_place).is_none_or(|run| run.as_ref().is_none_or(|run| run.stands_in(behind)))
     }
 }
 
@@ -292,6 +242,18 @@ pub(super) fn matches(
     let mut found = Matches::default();
     match method {
         Method::Near(near) => near.matches(pattern, haystack, candidates, caches, &mut found)?,
+        Method::Runs(surrounded, run) => {
+            let regions = run.all_in(haystack.text).into_iter().map(|run| {
+                let before = if haystack.ascii { surrounded.before.most_ascii } else { surrounded.before.most };
+                let after = if haystack.ascii { surrounded.after.most_ascii } else { surrounded.after.most };
+                let start = before.map_or(0, |most| run.0.saturating_sub(most));
+                (start, after.map_or(haystack.text.len(), |most| (run.1 + most).min(haystack.text.len())))
+            });
+            for region in merged(regions.collect()) {
+                let ascii = haystack.ascii || haystack.text.get(region.0..region.1).is_some_and(<[u8]>::is_ascii);
+                search(pattern, haystack, region, ascii, caches, &mut found.spans)?;
+            }
+        }
         Method::Everywhere => {
             search(pattern, haystack, (0, haystack.text.len()), haystack.ascii, caches, &mut found.spans)?;
         }
@@ -415,15 +377,7 @@ impl Near {
             }
             regions.push(region);
         }
-        regions.sort_unstable();
-        let mut merged: Vec<Span> = Vec::with_capacity(regions.len());
-        for region in regions {
-            match merged.last_mut() {
-                Some(last) if region.0 <= last.1 => last.1 = last.1.max(region.1),
-                _ => merged.push(region),
-            }
-        }
-        for region in merged {
+        for region in merged(regions) {
             let ascii = haystack.ascii || text.get(region.0..region.1).is_some_and(<[u8]>::is_ascii);
             search(pattern, haystack, region, ascii, caches, &mut found.spans)?;
         }
@@ -431,6 +385,19 @@ impl Near {
         found.open = endless.filter(|&start| !ended(start));
         Ok(())
     }
+}
+
+/// Regions in order, those that touch made one.
+fn merged(mut regions: Vec<Span>) -> Vec<Span> {
+    regions.sort_unstable();
+    let mut merged: Vec<Span> = Vec::with_capacity(regions.len());
+    for region in regions {
+        match merged.last_mut() {
+            Some(last) if region.0 <= last.1 => last.1 = last.1.max(region.1),
+            _ => merged.push(region),
+        }
+    }
+    merged
 }
 
 fn longest(factor: &Factor) -> usize {

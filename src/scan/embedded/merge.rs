@@ -7,16 +7,18 @@
 //! rules, rules to disable which do not exist.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
 use super::allowlist::{Allowlist, Stopwords, Target};
+use super::compiled;
 use super::config::{self, AllowlistParts, ContextParts, Mode, Origin, OwnParts, RuleParts, RulesFault};
 use super::context::Context;
 use super::glob::Glob;
 use super::pattern::Pattern;
 use super::rules::{BUILTIN, CharacterKind, Demands, Outcome, Required, Rule, RuleSet};
-use super::shape::{self, Shape, ShapeFault};
+use super::shaped;
 use super::translate::PatternFault;
 use super::verify;
 use crate::scan::{Confidence, Severity};
@@ -28,22 +30,15 @@ const DEEPEST: usize = 2;
 /// Reads a text and all that it extends.
 pub(super) fn rule_set(text: Cow<'static, str>, origin: &Origin, mode: Mode) -> Result<RuleSet, RulesFault> {
     let mut merger = Merger { mode, warnings: Vec::new(), sources: Vec::new(), with_builtin: false };
-    let mut file = merger.file(text, origin, 0)?;
-    merger.attach(&mut file, origin)?;
-    for rule in &file.rules {
-        check_rule(rule, origin)?;
-    }
-    if file.rules.is_empty() && mode == Mode::Strict {
-        return Err(fault(origin, None, "has no rules".to_owned(), "add [[rules]], or extend a file that has some"));
-    }
-    Ok(RuleSet {
-        rules: file.rules.into_iter().map(|draft| draft.rule).collect(),
-        allowlists: file.allowlists,
-        mode,
-        sources: merger.sources,
-        digest: std::sync::OnceLock::new(),
-        warnings: merger.warnings,
-    })
+    let file = merger.file(text, origin, 0)?;
+    merger.finish(file, origin)
+}
+
+/// tyran's own rules as the build script left them.
+pub(super) fn builtin() -> Result<RuleSet, RulesFault> {
+    let mut merger = Merger { mode: Mode::Strict, warnings: Vec::new(), sources: Vec::new(), with_builtin: false };
+    let file = merger.builtin_file(0)?;
+    merger.finish(file, &Origin::Builtin)
 }
 
 /// One file with everything that it extends.
@@ -66,7 +61,7 @@ struct Draft {
 struct Merger {
     mode: Mode,
     warnings: Vec<String>,
-    sources: Vec<Cow<'static, str>>,
+    sources: Vec<Cow<'static, [u8]>>,
     with_builtin: bool,
 }
 
@@ -81,23 +76,66 @@ fn quoted(name: &str) -> SafeText {
 impl Merger {
     fn file(&mut self, text: Cow<'static, str>, origin: &Origin, depth: usize) -> Result<File, RulesFault> {
         let parts = config::parts(&text, origin, self.mode)?;
-        self.sources.push(text);
+        self.sources.push(match text {
+            Cow::Borrowed(text) => Cow::Borrowed(text.as_bytes()),
+            Cow::Owned(text) => Cow::Owned(text.into_bytes()),
+        });
+        self.assemble(parts, origin, depth)
+    }
+
+    fn builtin_file(&mut self, depth: usize) -> Result<File, RulesFault> {
+        let damaged = || fault(&Origin::Builtin, None, "are damaged".to_owned(), "build the program again");
+        let parts = compiled::read(BUILTIN).ok_or_else(damaged)?;
+        self.sources.push(Cow::Borrowed(BUILTIN));
+        self.assemble(parts, &Origin::Builtin, depth)
+    }
+
+    fn finish(mut self, mut file: File, origin: &Origin) -> Result<RuleSet, RulesFault> {
+        self.attach(&mut file, origin)?;
+        for rule in &file.rules {
+            check_rule(rule, origin)?;
+        }
+        if file.rules.is_empty() && self.mode == Mode::Strict {
+            return Err(fault(
+                origin,
+                None,
+                "has no rules".to_owned(),
+                "add [[rules]], or extend a file that has some",
+            ));
+        }
+        Ok(RuleSet {
+            rules: file.rules.into_iter().map(|draft| draft.rule).collect(),
+            allowlists: file.allowlists,
+            mode: self.mode,
+            sources: self.sources,
+            digest: std::sync::OnceLock::new(),
+            warnings: self.warnings,
+        })
+    }
+
+    fn assemble(&mut self, parts: config::Parts, origin: &Origin, depth: usize) -> Result<File, RulesFault> {
         if let Some(version) = &parts.min_version {
             self.check_version(version, origin)?;
         }
-        let mut file = File { rules: Vec::new(), allowlists: Vec::new(), targeted: Vec::new() };
+        let mut file =
+            File { rules: Vec::with_capacity(parts.rules.len()), allowlists: Vec::new(), targeted: Vec::new() };
+        let mut places: HashMap<Arc<str>, usize> = HashMap::with_capacity(parts.rules.len());
         for mut rule in parts.rules {
             let line = rule.line;
             if rule.own.placeholders.is_none() {
                 rule.own.placeholders.clone_from(&parts.placeholders);
             }
             let draft = self.rule(rule, origin)?;
-            match file.rules.iter_mut().find(|other| other.rule.id == draft.rule.id) {
+            let known = places.insert(Arc::clone(&draft.rule.id), file.rules.len());
+            match known.and_then(|place| file.rules.get_mut(place)) {
                 Some(_) if self.mode == Mode::Strict => {
                     let what = format!("the id `{}` is there twice", quoted(&draft.rule.id));
                     return Err(fault(origin, Some(line), what, "give each rule an id of its own"));
                 }
-                Some(other) => *other = draft,
+                Some(other) => {
+                    *other = draft;
+                    places.extend(known.map(|place| (Arc::clone(&other.rule.id), place)));
+                }
                 None => file.rules.push(draft),
             }
         }
@@ -147,7 +185,7 @@ impl Merger {
     fn rule(&mut self, mut parts: RuleParts, origin: &Origin) -> Result<Draft, RulesFault> {
         let line = parts.line;
         let at = |what: String, remedy: &str| fault(origin, Some(line), what, remedy);
-        take_shape(&mut parts, &at)?;
+        shaped::take_shape(&mut parts).map_err(|fault| at(fault.what, fault.remedy))?;
         let regex = self.pattern(parts.regex, line, origin)?;
         let path = self.pattern(parts.path, line, origin)?;
         let mut allowlists = Vec::with_capacity(parts.allowlists.len());
@@ -214,6 +252,7 @@ impl Merger {
                 required,
                 allowlists,
                 demands,
+                prepared: parts.prepared,
             },
         })
     }
@@ -311,7 +350,7 @@ impl Merger {
             }
             (true, _) => {
                 self.with_builtin = true;
-                self.file(Cow::Borrowed(BUILTIN), &Origin::Builtin, depth + 1)?
+                self.builtin_file(depth + 1)?
             }
             (false, "") => return Ok(()),
             (false, path) => {
@@ -380,6 +419,10 @@ fn over(base: Draft, own: Draft) -> Draft {
     if rule.secret_group != 0 {
         merged.secret_group = rule.secret_group;
     }
+    // Places that were worked out are those of the pattern and keywords that were there.
+    if rule.regex.is_some() || !rule.keywords.is_empty() {
+        merged.prepared = None;
+    }
     merged.regex = rule.regex.or(merged.regex);
     merged.path = rule.path.or(merged.path);
     merged.tags = merged.tags.iter().chain(rule.tags.iter()).cloned().collect();
@@ -411,7 +454,8 @@ fn check_rule(draft: &Draft, origin: &Origin) -> Result<(), RulesFault> {
         }
         return Ok(());
     };
-    if rule.secret_group > 0 {
+    // tyran's own patterns are not read before they are needed; its tests read them all.
+    if rule.secret_group > 0 && *origin != Origin::Builtin {
         let groups = regex.tree().map_err(|error| pattern_fault(&error, draft.line, origin))?.groups;
         if usize::try_from(groups).is_ok_and(|groups| rule.secret_group > groups) {
             let what = format!(
@@ -427,38 +471,6 @@ fn check_rule(draft: &Draft, origin: &Origin) -> Result<(), RulesFault> {
 
 fn pattern_fault(error: &PatternFault, line: usize, origin: &Origin) -> RulesFault {
     fault(origin, Some(line), format!("a regex is not RE2: {error}"), "correct it")
-}
-
-/// Makes regex and keywords of a rule that is written as a shape.
-fn take_shape(parts: &mut RuleParts, at: &dyn Fn(String, &str) -> RulesFault) -> Result<(), RulesFault> {
-    let own = &parts.own;
-    let ways = [!own.shapes.is_empty(), own.value.is_some(), !parts.regex.is_empty()];
-    if ways.iter().filter(|&&way| way).count() > 1 {
-        return Err(at("more than one of `regex`, `shape` and `value` is given".to_owned(), "choose one of them"));
-    }
-    if own.value.is_some() && own.names.is_empty() {
-        return Err(at("`value` without `names`".to_owned(), "name what is given such a value"));
-    }
-    if own.shapes.is_empty() && own.value.is_none() {
-        return match own.names.is_empty() {
-            true => Ok(()),
-            false => Err(at("`names` without a `shape` or `value`".to_owned(), "say what the value looks like")),
-        };
-    }
-    let unreadable = |error: ShapeFault| at(format!("a shape cannot be read: {error}"), "correct it");
-    let shapes = own.shapes.iter().map(|text| Shape::parse(text)).collect::<Result<Vec<_>, _>>().map_err(unreadable)?;
-    let (regex, keywords) = if let Some(value) = &own.value {
-        (shape::named_value_pattern(&own.names, value).map_err(unreadable)?, shape::named_keywords(&own.names))
-    } else if own.names.is_empty() {
-        (shape::token_pattern(&shapes), shape::token_keywords(&shapes))
-    } else {
-        (shape::named_pattern(&own.names, &shapes).map_err(unreadable)?, shape::named_keywords(&own.names))
-    };
-    parts.regex = regex;
-    if parts.keywords.is_empty() {
-        parts.keywords = keywords.map_err(unreadable)?;
-    }
-    Ok(())
 }
 
 fn demands(own: &OwnParts, at: &dyn Fn(String, &str) -> RulesFault) -> Result<Demands, RulesFault> {

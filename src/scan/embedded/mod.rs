@@ -4,7 +4,9 @@
 //! gitleaks skips in silence.
 
 pub mod allowlist;
+mod alphabet;
 mod class;
+mod compiled;
 pub mod config;
 pub mod context;
 mod decode;
@@ -28,6 +30,7 @@ pub mod rules;
 mod selftest;
 mod session;
 pub mod shape;
+mod shaped;
 mod shared;
 pub mod translate;
 pub mod trial;

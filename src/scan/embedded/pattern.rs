@@ -68,8 +68,7 @@ impl Pattern {
 
 /// Compiles a tree for one kind of text.
 pub(super) fn compile(node: &translate::Node, text: Text) -> Result<meta::Regex, PatternFault> {
-    let config =
-        meta::Config::new().utf8_empty(false).nfa_size_limit(Some(COMPILED_BYTES)).onepass_size_limit(Some(1 << 20));
+    let config = meta::Config::new().utf8_empty(false).nfa_size_limit(Some(COMPILED_BYTES)).dfa(false).onepass(false);
     meta::Builder::new()
         .configure(config)
         .build_from_hir(&node.hir(text))

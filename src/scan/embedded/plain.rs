@@ -40,10 +40,30 @@ impl PlainPart {
         }
     }
 
+    /// Whether one of the signs counts as this letter of a keyword.
+    pub(super) fn holds_keyword_letter(&self, letter: u8) -> bool {
+        self.signs.iter().any(|sign| sign.letter == letter && letter != b's')
+    }
+
     /// Whether a long s stands there: a regex that ignores case takes it for an `s`, a keyword does not.
     pub(super) fn holds_long_s(&self, span: Span) -> bool {
         self.signs.iter().any(|sign| sign.letter == b's' && (span.0..span.1).contains(&sign.at))
     }
+}
+
+/// Where the signs stand.
+pub(super) fn places(text: &[u8]) -> Vec<usize> {
+    let is_sign = |at: &usize| {
+        let rest = text.get(*at..).unwrap_or_default();
+        SIGNS.iter().any(|(sign, _)| rest.starts_with(sign.as_bytes()))
+    };
+    let mut places: Vec<usize> = memchr::memchr2_iter(0xC4, 0xC5, text).filter(is_sign).collect();
+    let before = places.len();
+    places.extend(memchr::memmem::find_iter(text, SIGNS[0].0));
+    if before > 0 && places.len() > before {
+        places.sort_unstable();
+    }
+    places
 }
 
 /// Copies of the surroundings of the signs at `places` (ascending), which may be as long as `longest`.

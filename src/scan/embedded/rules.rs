@@ -56,6 +56,7 @@ use sha2::{Digest, Sha256};
 use super::allowlist::Allowlist;
 use super::config::{Mode, Origin, RulesFault};
 use super::context::Context;
+use super::factor::Prepared;
 use super::pattern::Pattern;
 use crate::scan::{Confidence, Severity};
 
@@ -66,7 +67,7 @@ pub struct RuleSet {
     pub(super) allowlists: Vec<Arc<Allowlist>>,
     pub(super) mode: Mode,
     /// The texts that it was made of.
-    pub(super) sources: Vec<Cow<'static, str>>,
+    pub(super) sources: Vec<Cow<'static, [u8]>>,
     pub(super) digest: OnceLock<String>,
     pub(super) warnings: Vec<String>,
 }
@@ -107,6 +108,8 @@ pub struct Rule {
     pub(super) allowlists: Vec<Arc<Allowlist>>,
     pub(super) general: bool,
     pub(super) demands: Demands,
+    /// Where its matches are looked for, worked out beforehand.
+    pub(super) prepared: Option<Prepared>,
 }
 
 impl Rule {
@@ -212,8 +215,8 @@ pub enum CharacterKind {
     Symbol,
 }
 
-/// tyran's own rules, part of the program.
-pub(super) const BUILTIN: &str = concat!(
+/// tyran's own rules, as they are written.
+const BUILTIN_TEXT: &str = concat!(
     include_str!("../../../rules/default.toml"),
     include_str!("../../../rules/cloud.toml"),
     include_str!("../../../rules/azure.toml"),
@@ -230,8 +233,11 @@ pub(super) const BUILTIN: &str = concat!(
     include_str!("../../../rules/generic.toml"),
 );
 
+/// The same as the build script leaves them.
+pub(super) const BUILTIN: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/rules.bin"));
+
 impl RuleSet {
-    /// tyran's own rules.
+    /// tyran's own rules, without their examples, shapes and names.
     ///
     /// # Errors
     /// Never in a program whose tests have passed; an error all the same, since no rules is no scan.
@@ -240,8 +246,16 @@ impl RuleSet {
         if let Some(read) = READ.get() {
             return Ok(Arc::clone(read));
         }
-        let read = super::merge::rule_set(Cow::Borrowed(BUILTIN), &Origin::Builtin, Mode::Strict).map(Arc::new)?;
+        let read = super::merge::builtin().map(Arc::new)?;
         Ok(Arc::clone(READ.get_or_init(|| read)))
+    }
+
+    /// The same from their text, whole: for tests and for showing them. Slow.
+    ///
+    /// # Errors
+    /// As [`RuleSet::builtin`].
+    pub fn builtin_with_examples() -> Result<Arc<Self>, RulesFault> {
+        super::merge::rule_set(Cow::Borrowed(BUILTIN_TEXT), &Origin::Builtin, Mode::Strict).map(Arc::new)
     }
 
     /// Rules of a file.
@@ -272,7 +286,7 @@ impl RuleSet {
             });
             for source in &self.sources {
                 hasher.update((source.len() as u64).to_le_bytes());
-                hasher.update(source.as_bytes());
+                hasher.update(source);
             }
             hex::encode(hasher.finalize())
         })

@@ -46,6 +46,7 @@ impl SelfTest {
             allowlists: Vec::new(),
             general: false,
             demands: Demands::default(),
+            prepared: None,
         };
         Some(Self { rule, mark })
     }

@@ -4,7 +4,7 @@
 //! and examples that the pattern must find; so a rule is written once, in the words of the
 //! documentation of its format, and cannot contradict its own tests.
 //!
-//! A shape is a template of [`super::example`] of which only the random parts, `{one:}` and `{uuid}`
+//! A shape is a template of `super::example` of which only the random parts, `{one:}` and `{uuid}`
 //! are used: `key_{base62:24}`, `{hex:32}`, `{one:prod|test}-{uuid}`. Each sample of it is an example.
 //! It stands alone, bounded on both sides, or, in a rule with `names`, where one of them is given a value
 //! (`NAME=value`, `"name": "value"`, a table, an attribute, prose, a YAML pair on two lines). Names are
@@ -14,7 +14,7 @@
 
 use std::fmt::Write as _;
 
-use super::example;
+use super::alphabet;
 
 /// What is wrong with a shape or a name.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
@@ -154,7 +154,7 @@ impl Piece {
             return Ok(Self::Choice(choices.split('|').map(str::to_owned).collect()));
         }
         let (name, count) = inside.rsplit_once(':').ok_or_else(|| ShapeFault::Class(inside.to_owned()))?;
-        let ranges = example::ranges(name).ok_or_else(|| ShapeFault::Class(name.to_owned()))?;
+        let ranges = alphabet::ranges(name).ok_or_else(|| ShapeFault::Class(name.to_owned()))?;
         let number = |text: &str| text.parse::<usize>().ok().filter(|&number| number <= MAX_COUNT);
         let (least, most) = count.split_once('-').unwrap_or((count, count));
         match (number(least), number(most)) {

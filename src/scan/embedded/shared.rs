@@ -7,10 +7,10 @@
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
-use super::class::ByteSet;
+use super::class::{ByteSet, Table};
+use super::factor::{self, FastRun, Prepared, Run};
 use super::matcher::Method;
-use super::plain::SIGNS;
-use super::prefilter::{self, Needle, Prefilter};
+use super::prefilter::{Needle, Prefilter};
 use super::rules::{Rule, RuleSet};
 use super::selftest::SelfTest;
 
@@ -22,20 +22,31 @@ pub(super) struct Shared {
     pub(super) prefilter: Prefilter,
     /// For each needle the rules that wait for it, and the place of the word among theirs.
     pub(super) uses: Vec<Vec<Use>>,
+    /// The same for short needles that are the beginning of a long run.
+    pub(super) inner: Prefilter,
+    pub(super) inner_uses: Vec<Vec<Use>>,
+    /// The runs in which these stand.
+    pub(super) long_run: FastRun,
     /// Rules that are always tried.
     pub(super) always: Vec<usize>,
-    /// Keywords that the prefilter cannot look for: of one byte, or beyond ASCII.
+    /// Whether a rule is tried wherever it has a candidate, its keywords or not.
+    pub(super) by_candidates: Vec<bool>,
+    /// Keywords that the prefilter cannot look for, being of one byte.
+    pub(super) single: Vec<(u8, usize)>,
+    /// The same, being beyond ASCII.
     pub(super) unusual: Vec<(Vec<u8>, usize)>,
     runtimes: Vec<Runtime>,
 }
 
 /// A rule that waits for a needle.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Use {
     pub(super) rule: u16,
     pub(super) word: u16,
     /// Whether the needle is one of its keywords, or only a text that its regex must hold.
     pub(super) is_keyword: bool,
+    /// What must stand behind the needle, where it was worked out beforehand.
+    pub(super) run: Option<FastRun>,
 }
 
 #[derive(Debug)]
@@ -49,10 +60,35 @@ impl Shared {
     pub(super) fn new(set: Arc<RuleSet>, self_test: SelfTest) -> Option<Self> {
         let mut needles: HashMap<&str, Vec<Use>> = HashMap::new();
         let (mut always, mut unusual, mut runtimes) = (Vec::new(), Vec::new(), Vec::new());
+        let mut single = Vec::new();
+        let mut by_candidates = Vec::with_capacity(set.rules().len() + 1);
         let count = set.rules().len() + 1;
+        let mut inner: HashMap<&str, Vec<Use>> = HashMap::new();
+        let mut tables: HashMap<[u64; 4], Arc<Table>> = HashMap::new();
+        let prepared_now: Vec<Option<Prepared>> =
+            (0..count).map(|place| prepare_short(rule_at(&set, &self_test, place))).collect();
         let texts: Vec<Vec<String>> = (0..count).map(|place| own_texts(rule_at(&set, &self_test, place))).collect();
         for place in 0..count {
             let rule = rule_at(&set, &self_test, place);
+            // Words that are keywords make a rule wait for them as it would without preparation.
+            let short = prepared_now.get(place)?.as_ref();
+            let is_keyword = short.is_some();
+            let prepared = short.or(rule.prepared.as_ref());
+            by_candidates.push(prepared.is_some() && !is_keyword);
+            if let Some(prepared) = prepared {
+                for (word_place, (word, run)) in prepared.words.iter().zip(&prepared.runs).enumerate() {
+                    let (rule, word_place) = (u16::try_from(place).ok()?, u16::try_from(word_place).ok()?);
+                    let run = run.map(|run| {
+                        let table = tables.entry(run.bytes.words()).or_insert_with(|| Arc::new(run.bytes.table()));
+                        FastRun::with_table(run, Arc::clone(table))
+                    });
+                    let is_inner = run.as_ref().is_some_and(|run| is_inner(word, &run.run));
+                    let needles = if is_inner { &mut inner } else { &mut needles };
+                    needles.entry(word).or_default().push(Use { rule, word: word_place, is_keyword, run });
+                }
+                runtimes.push(Runtime { words: prepared.words.clone(), method: OnceLock::new() });
+                continue;
+            }
             let is_keyword = !rule.keywords.is_empty();
             if !is_keyword {
                 always.push(place);
@@ -60,47 +96,37 @@ impl Shared {
             let words = if is_keyword { &rule.keywords } else { texts.get(place)? };
             let mut usual = Vec::with_capacity(words.len());
             for word in words.iter().filter(|word| !word.is_empty()) {
-                if word.len() < prefilter::SHORTEST || !word.is_ascii() {
+                if !word.is_ascii() {
                     unusual.push((word.clone().into_bytes(), place));
                     continue;
                 }
-                let one = Use { rule: u16::try_from(place).ok()?, word: u16::try_from(usual.len()).ok()?, is_keyword };
+                if let [byte] = word.as_bytes() {
+                    single.push((*byte, place));
+                    continue;
+                }
+                let (rule, word_place) = (u16::try_from(place).ok()?, u16::try_from(usual.len()).ok()?);
+                let one = Use { rule, word: word_place, is_keyword, run: None };
                 needles.entry(word).or_default().push(one);
                 usual.push(word.clone());
             }
             runtimes.push(Runtime { words: usual, method: OnceLock::new() });
         }
-        let mut needles: Vec<(String, Vec<Use>)> =
-            needles.into_iter().map(|(word, uses)| (word.to_owned(), uses)).collect();
-        needles.sort_unstable_by(|one, other| one.0.cmp(&other.0));
-        let mut shared = Self {
-            prefilter: Prefilter::new(Vec::new())?,
-            uses: Vec::with_capacity(needles.len()),
+        let (prefilter, uses) = prefilter_of(needles)?;
+        let (inner, inner_uses) = prefilter_of(inner)?;
+        let long_run = FastRun::new(Run { bytes: ByteSet::VALUE, least: LONG_RUN, from: 0, to: 0 });
+        Some(Self {
+            prefilter,
+            uses,
+            inner,
+            inner_uses,
+            long_run,
             always,
+            by_candidates,
+            single,
             unusual,
             runtimes,
             set: Arc::clone(&set),
             self_test,
-        };
-        let mut looked_for = Vec::with_capacity(needles.len() + SIGNS.len());
-        for (word, uses) in needles {
-            looked_for.push(Needle { follow: shared.follow(&word, &uses), text: word.into_bytes() });
-            shared.uses.push(uses);
-        }
-        looked_for
-            .extend(SIGNS.iter().map(|(letter, _)| Needle { text: letter.as_bytes().to_vec(), follow: ByteSet::ALL }));
-        shared.prefilter = Prefilter::new(looked_for)?;
-        Some(shared)
-    }
-
-    /// Which bytes can follow a word of two bytes so that it matters to a rule.
-    fn follow(&self, word: &str, uses: &[Use]) -> ByteSet {
-        if word.len() > 2 {
-            return ByteSet::ALL;
-        }
-        uses.iter().fold(ByteSet::NONE, |follow, one| {
-            let method = self.method(usize::from(one.rule));
-            follow.union(method.map_or(ByteSet::ALL, |method| method.follow(usize::from(one.word))))
         })
     }
 
@@ -122,6 +148,46 @@ impl Shared {
     }
 }
 
+/// A run with its needle is at least this long where the needle is looked for in long runs only.
+const LONG_RUN: usize = 16;
+
+/// Whether a short word and what must stand behind it are one long run.
+fn is_inner(word: &str, run: &Run) -> bool {
+    let joined = run.from == word.len() && run.to == run.from && run.least + word.len() >= LONG_RUN;
+    word.len() <= 3 && joined && run.bytes.is_value() && word.bytes().all(|byte| ByteSet::VALUE.contains(byte))
+}
+
+/// Places for a rule that has a short keyword, which occurs far more often than it means something.
+fn prepare_short(rule: &Rule) -> Option<Prepared> {
+    if rule.prepared.is_some() || !rule.keywords.iter().any(|word| word.len() < 4) {
+        return None;
+    }
+    let tree = rule.regex.as_ref()?.tree().ok()?;
+    // The words must be its keywords: only then is it tried where gitleaks would try it.
+    factor::prepare(&tree.node, &rule.keywords)
+        .filter(|prepared| prepared.words.iter().all(|word| rule.keywords.contains(word)))
+}
+
+fn prefilter_of(needles: HashMap<&str, Vec<Use>>) -> Option<(Prefilter, Vec<Vec<Use>>)> {
+    let mut needles: Vec<(&str, Vec<Use>)> = needles.into_iter().collect();
+    needles.sort_unstable_by_key(|(word, _)| *word);
+    let looked_for =
+        needles.iter().map(|(word, uses)| Needle { text: word.as_bytes().to_vec(), follow: follow(word, uses) });
+    let prefilter = Prefilter::new(looked_for.collect())?;
+    Some((prefilter, needles.into_iter().map(|(_, uses)| uses).collect()))
+}
+
+/// Which bytes can follow a short word so that it matters to a rule.
+fn follow(word: &str, uses: &[Use]) -> ByteSet {
+    uses.iter().fold(ByteSet::NONE, |follow, one| {
+        let here = match &one.run {
+            Some(run) if run.run.from == word.len() && run.run.to == run.run.from => run.run.bytes,
+            _ => ByteSet::ALL,
+        };
+        follow.union(here)
+    })
+}
+
 fn rule_at<'a>(set: &'a RuleSet, self_test: &'a SelfTest, place: usize) -> &'a Rule {
     set.rules().get(place).unwrap_or(&self_test.rule)
 }
@@ -129,7 +195,7 @@ fn rule_at<'a>(set: &'a RuleSet, self_test: &'a SelfTest, place: usize) -> &'a R
 /// What the regex of a rule without keywords must hold, where it must hold anything.
 fn own_texts(rule: &Rule) -> Vec<String> {
     match &rule.regex {
-        Some(pattern) if rule.keywords.is_empty() => Method::texts(pattern),
+        Some(pattern) if rule.keywords.is_empty() && rule.prepared.is_none() => Method::texts(pattern),
         Some(_) | None => Vec::new(),
     }
 }

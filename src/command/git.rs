@@ -229,7 +229,7 @@ fn expanded(
             args.extend(call.args.iter().cloned());
             let code = Code::Shell { text: Value::Known(line), args };
             let because = SafeText::quoted(format!("alias {}", call.verb).as_bytes(), 60);
-            let top = call.context.as_ref().map(|context| top(context));
+            let top = call.context.as_ref().map(top);
             Effect { run: vec![nested(scene, &call, code, top, Certainty::Always, because)], ..inert() }
         }
     }

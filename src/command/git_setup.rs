@@ -305,7 +305,7 @@ pub(super) fn submodule(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, call: 
 }
 
 fn foreach(scene: &mut Scene<'_, '_>, call: &Call) -> Effect {
-    let mut words = call.args.iter().skip_while(|value| !value.known().is_some_and(|word| word == "foreach")).skip(1);
+    let mut words = call.args.iter().skip_while(|value| value.known().is_none_or(|word| word != "foreach")).skip(1);
     let mut command: Vec<Value> = Vec::new();
     while let Some(word) = words.next() {
         let is_option =

@@ -25,17 +25,16 @@ pub(super) fn programs(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, call: &
     let mut found = Found { nested: Vec::new() };
     of_line(scene, call, doing, &mut found);
     of_variables(scene, call, doing, &mut found);
-    if let Some(context) = &call.context {
-        if doing.iter().any(|does| *does != Does::Edits) || has_hooks(&call.verb) {
-            let config = meaning.config(scene, context);
-            for setting in config.iter().filter(|setting| setting.scope == Scope::Line) {
-                let Some(does) = runs(setting.key.as_bstr()) else { continue };
-                if doing.contains(&does) {
-                    found.setting(scene, call, setting.key.as_bstr(), setting.value.as_ref());
-                }
+    let starts_more = doing.iter().any(|does| *does != Does::Edits) || has_hooks(&call.verb);
+    if let Some(context) = call.context.as_ref().filter(|_| starts_more) {
+        let config = meaning.config(scene, context);
+        for setting in config.iter().filter(|setting| setting.scope == Scope::Line) {
+            let Some(does) = runs(setting.key.as_bstr()) else { continue };
+            if doing.contains(&does) {
+                found.setting(scene, call, setting.key.as_bstr(), setting.value.as_ref());
             }
-            of_hooks(scene, call, &config, &mut found);
         }
+        of_hooks(scene, call, &config, &mut found);
     }
     found.nested.retain(|nested| meaning.is_new(nested));
     found.nested

@@ -494,7 +494,7 @@ fn for_each_repo(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, call: &Call) 
         }
         words.next();
     }
-    let rest: Vec<Value> = words.filter(|value| !value.known().is_some_and(|word| word == "--")).cloned().collect();
+    let rest: Vec<Value> = words.filter(|value| value.known().is_none_or(|word| word != "--")).cloned().collect();
     let Some(key) = key else { return inert() };
     let folders = config.iter().filter(|setting| setting.key == key);
     let mut effect = inert();

@@ -301,7 +301,7 @@ fn findings_are_those_of_gitleaks_on_the_files_themselves() {
         let mut bytes = filler(place + 50, 200 + 331 * place as usize);
         for at in (10..bytes.len() - 60).step_by(97) {
             let text = match (place + at as u64) % 4 {
-                0 => format!("{}", token(at as u64)),
+                0 => token(at as u64).to_string(),
                 1 => format!("\n\n blankword{at}"),
                 2 => format!("fromhere\n{at} tothere"),
                 _ => format!("{}-x", token(at as u64 + 9)),

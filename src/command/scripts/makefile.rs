@@ -87,9 +87,8 @@ impl Walk<'_, '_> {
             return self.code_of(file, shell)?.ok();
         }
         for name in ["GNUmakefile", "makefile", "Makefile"] {
-            match self.code_of(&known(name), shell) {
-                Some(text) => return text.ok(),
-                None => {}
+            if let Some(text) = self.code_of(&known(name), shell) {
+                return text.ok();
             }
         }
         // Without a makefile there are only make's own rules, which publish nothing.

@@ -244,11 +244,10 @@ impl Walk<'_, '_> {
     }
 
     pub(in crate::command) fn getopts(&mut self, arguments: &[Value], mut shell: Shell) -> Ends {
-        for name in [arguments.get(1).and_then(Value::known), Some(BStr::new("OPTARG")), Some(BStr::new("OPTIND"))] {
-            if let Some(name) = name {
-                let value = unknown("an option of the line's arguments", 0..0);
-                shell.set(self.world, name, Content::Scalar(value));
-            }
+        let named = arguments.get(1).and_then(Value::known);
+        for name in [BStr::new("OPTARG"), BStr::new("OPTIND")].into_iter().chain(named) {
+            let value = unknown("an option of the line's arguments", 0..0);
+            shell.set(self.world, name, Content::Scalar(value));
         }
         Ends::Same(shell)
     }

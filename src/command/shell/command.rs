@@ -154,7 +154,7 @@ impl Walk<'_, '_> {
                 return Content::UnknownArray("an array whose elements are not known".into());
             }
             for value in values {
-                match value.known().and_then(|text| keyed(text)) {
+                match value.known().and_then(keyed) {
                     Some((key, text)) => content.push((key, Value::Known(text))),
                     None => content.push((BString::from(content.len().to_string()), value)),
                 }

@@ -250,7 +250,7 @@ impl Walk<'_, '_> {
                 None => shell.clone(),
             };
             // An arm that cannot match is walked as code that is never reached.
-            if (matched == Some(false) || certain_match) && !arm_is_fallen_into(&arms, arm) {
+            if (matched == Some(false) || certain_match) && !arm_is_fallen_into(arms, arm) {
                 start.dead = true;
             }
             let ended = self.perhaps(|walk| walk.list(&arm.body, start)).merged();

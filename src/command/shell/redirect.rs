@@ -145,23 +145,23 @@ impl Walk<'_, '_> {
             RedirectOperator::ReadWrite => {
                 let content = self.opened_file(&target, shell);
                 shell.set_descriptor(fd.unwrap_or(0), content);
-                self.to_file(fd.unwrap_or(0), &target, true, shell, opened);
+                self.opens_file(fd.unwrap_or(0), &target, true, shell, opened);
                 RedirectionKind::ReadWrite
             }
             RedirectOperator::Write => {
-                self.to_file(fd.unwrap_or(1), &target, false, shell, opened);
+                self.opens_file(fd.unwrap_or(1), &target, false, shell, opened);
                 RedirectionKind::Write
             }
             RedirectOperator::Append => {
-                self.to_file(fd.unwrap_or(1), &target, true, shell, opened);
+                self.opens_file(fd.unwrap_or(1), &target, true, shell, opened);
                 RedirectionKind::Append
             }
             RedirectOperator::WriteBoth => {
-                self.to_file(1, &target, false, shell, opened);
+                self.opens_file(1, &target, false, shell, opened);
                 RedirectionKind::WriteBoth
             }
             RedirectOperator::AppendBoth => {
-                self.to_file(1, &target, true, shell, opened);
+                self.opens_file(1, &target, true, shell, opened);
                 RedirectionKind::AppendBoth
             }
             RedirectOperator::DuplicateOutput => {
@@ -169,7 +169,7 @@ impl Walk<'_, '_> {
                     .known()
                     .is_none_or(|text| text.strip_suffix(b"-").unwrap_or(text).iter().all(u8::is_ascii_digit));
                 if !is_descriptor {
-                    self.to_file(1, &target, false, shell, opened);
+                    self.opens_file(1, &target, false, shell, opened);
                     opened.redirections.push(Redirection { fd, kind: RedirectionKind::WriteBoth, target });
                     return;
                 }
@@ -182,7 +182,7 @@ impl Walk<'_, '_> {
         opened.redirections.push(Redirection { fd, kind, target });
     }
 
-    fn to_file(&mut self, fd: u32, target: &Value, append: bool, shell: &Shell, opened: &mut Opened) {
+    fn opens_file(&mut self, fd: u32, target: &Value, append: bool, shell: &Shell, opened: &mut Opened) {
         let device =
             target.known().is_some_and(|path| path.starts_with(b"/dev/") || path.starts_with(b"/proc/self/fd/"));
         if device {

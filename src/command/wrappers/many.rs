@@ -80,7 +80,7 @@ impl Batches {
             b"null" => self.delimiter = Some(0),
             b"no-run-if-empty" => self.not_when_empty = true,
             b"arg-file" => self.from_file = value,
-            b"delimiter" => self.delimiter = value.as_ref().and_then(Value::known).and_then(|text| delimiter(text)),
+            b"delimiter" => self.delimiter = value.as_ref().and_then(Value::known).and_then(delimiter),
             b"max-args" => self.most = value.as_ref().and_then(number),
             b"max-lines" => self.lines = Some(value.as_ref().and_then(number).unwrap_or(1)),
             b"replace" => {
@@ -116,7 +116,7 @@ impl Batches {
                 }
                 b'n' => self.most = value.as_ref().and_then(number),
                 b'L' | b'l' => self.lines = Some(value.as_ref().and_then(number).unwrap_or(1)),
-                b'd' => self.delimiter = value.as_ref().and_then(Value::known).and_then(|text| delimiter(text)),
+                b'd' => self.delimiter = value.as_ref().and_then(Value::known).and_then(delimiter),
                 b'a' => self.from_file = value,
                 _ => {}
             }

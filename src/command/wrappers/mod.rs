@@ -144,7 +144,7 @@ pub(super) fn unwrap(base: &BStr, arguments: &[Value], input: &Option<Vec<u8>>) 
 }
 
 /// An option's value, in the same word after `=` or in the next word.
-fn long_value<'a>(word: &BStr, name: &[u8], rest: &mut &'a [Value]) -> Option<Option<Value>> {
+fn long_value(word: &BStr, name: &[u8], rest: &mut &[Value]) -> Option<Option<Value>> {
     let after = word.strip_prefix(name)?;
     if let Some(value) = after.strip_prefix(b"=") {
         return Some(Some(Value::Known(value.into())));

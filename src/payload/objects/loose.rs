@@ -31,13 +31,16 @@ fn open(objects: &Path, id: &ObjectId) -> Result<Option<File>, Fault> {
     }
 }
 
+/// `None` where there is no such file; `Broken` where it is no object.
+pub(super) type Found<T> = Result<Option<Result<T, Broken>>, Fault>;
+
 /// Whether there is a file for `id`.
 pub(super) fn exists(objects: &Path, id: &ObjectId) -> bool {
     file_of(objects, id).exists()
 }
 
 /// Kind and size from the header of `id`.
-pub(super) fn header(objects: &Path, id: &ObjectId) -> Result<Option<Result<(Kind, u64), Broken>>, Fault> {
+pub(super) fn header(objects: &Path, id: &ObjectId) -> Found<(Kind, u64)> {
     let Some(file) = open(objects, id)? else { return Ok(None) };
     Ok(Some(take_header(&mut inflating(file))))
 }
@@ -50,7 +53,7 @@ pub(super) struct Stream {
 }
 
 /// Opens `id` as a stream.
-pub(super) fn stream(objects: &Path, id: &ObjectId) -> Result<Option<Result<Stream, Broken>>, Fault> {
+pub(super) fn stream(objects: &Path, id: &ObjectId) -> Found<Stream> {
     let Some(file) = open(objects, id)? else { return Ok(None) };
     let mut reader = inflating(file);
     Ok(Some(take_header(&mut reader).map(|(kind, size)| Stream { kind, size, bytes: Box::new(reader) })))
@@ -62,7 +65,7 @@ pub(super) fn read(
     id: &ObjectId,
     inflate: &mut gix::zlib::Inflate,
     limit: u64,
-) -> Result<Option<Result<(Kind, Vec<u8>), Broken>>, Fault> {
+) -> Found<(Kind, Vec<u8>)> {
     let Some(mut file) = open(objects, id)? else { return Ok(None) };
     let path = || file_of(objects, id);
     let len = file.metadata().map_err(|error| unreadable(&path(), &error))?.len();

@@ -315,7 +315,7 @@ impl ByteSet {
             std::iter::from_fn(move || {
                 let bit = word.trailing_zeros();
                 word &= word.wrapping_sub(1);
-                (bit < 64).then(|| place << 6 | bit as u8)
+                if bit < 64 { Some(place << 6 | bit as u8) } else { None }
             })
         })
     }

@@ -111,7 +111,8 @@ fn class(inside: &[u8]) -> Token {
 fn fits(tokens: &[Token], subject: &[u8]) -> bool {
     let (mut token, mut at) = (0, 0);
     // The last star and deep star: where the tokens go on behind it, and where in the subject it is.
-    let (mut star, mut deep): (Option<(usize, usize)>, Option<(usize, usize, bool)>) = (None, None);
+    let mut star: Option<(usize, usize)> = None;
+    let mut deep: Option<(usize, usize, bool)> = None;
     loop {
         match tokens.get(token) {
             Some(Token::Star) => {
@@ -124,14 +125,12 @@ fn fits(tokens: &[Token], subject: &[u8]) -> bool {
                 (star, deep) = (None, Some((token, at, *folders)));
                 continue;
             }
-            Some(one) => {
-                if subject.get(at).is_some_and(|&byte| one.takes(byte.to_ascii_lowercase())) {
-                    (token, at) = (token + 1, at + 1);
-                    continue;
-                }
+            Some(one) if subject.get(at).is_some_and(|&byte| one.takes(byte.to_ascii_lowercase())) => {
+                (token, at) = (token + 1, at + 1);
+                continue;
             }
             None if at == subject.len() => return true,
-            None => {}
+            Some(_) | None => {}
         }
         // Let the last star take one more byte; only a deep one takes a slash.
         match (star, deep) {

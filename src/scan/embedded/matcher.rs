@@ -30,6 +30,7 @@ const TAIL_CACHE_BYTES: usize = 1 << 20;
 
 /// How a rule's matches are found.
 #[derive(Debug)]
+#[allow(clippy::large_enum_variant, reason = "one for each rule, made once; a box would be a step more at every match")]
 pub(super) enum Method {
     /// By running the pattern over the whole text.
     Everywhere,

@@ -101,7 +101,7 @@ fn a_host_is_asked_at_the_very_url_that_git_connects_to() {
     assert_eq!(transfer.url, url.as_str());
     let published = repo.git(&["rev-parse", "main~1"]);
     let evidence = transfer.evidence.as_ref().unwrap_or_else(|| panic!("{:?}", resolved.notes));
-    assert!(evidence.iter().any(|id| id.to_string() == published));
+    assert!(evidence.iter().any(|id| *id == published));
 }
 
 #[test]

@@ -118,6 +118,16 @@ pub fn payload(world: &World, payload: Payload, setup: &Setup, started: Instant)
     read(world, payload, setup, None, started)
 }
 
+/// Files that nobody said would be published, read and judged.
+pub fn in_files(world: &World, files: Payload, setup: &Setup, started: Instant) -> Judged {
+    let mut judged = payload(world, files, setup, started);
+    if let Verdict::Refuse(Refusal { class: Class::Finding, .. }) = judged.verdict {
+        let count = judged.findings.iter().filter(|(finding, _)| judged.policy.refuses(finding)).count();
+        judged.verdict = Verdict::Refuse(Refusal::found_in_files(count));
+    }
+    judged
+}
+
 fn read(world: &World, payload: Payload, setup: &Setup, memory: Option<&Memory>, started: Instant) -> Judged {
     let tally = payload.tally();
     let mut judged = match scanned(world, &payload, setup, memory) {

@@ -114,10 +114,12 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         Subcommands::Completions(arguments) => shell_help::completions(&arguments, &mut Arguments::command()),
         Subcommands::Man(arguments) => shell_help::man(&arguments, Arguments::command()),
     };
-    match code {
+    let code = match code {
         Ok(code) => code,
         Err(refusal) => refuse(&refusal),
-    }
+    };
+    crate::world::scratch::let_an_interrupt_end();
+    code
 }
 
 /// Help and version are answers (exit 0); everything else is a usage error (exit 2).

@@ -31,7 +31,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Refusal> {
     let setup = arguments.scan.setup(&world, arguments.compat);
     let judged = match named(arguments, &world.cwd) {
         Ok(payload) if payload.is_empty() => judge::refused(nothing_to_read(), started),
-        Ok(payload) => judge::payload(&world, payload, &setup, started),
+        Ok(payload) => judge::in_files(&world, payload, &setup, started),
         Err(refusal) => judge::refused(refusal, started),
     };
     arguments.scan.report(&world, &judged)

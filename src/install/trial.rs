@@ -15,6 +15,7 @@ use crate::payload::Fault;
 use crate::text::SafeText;
 use crate::verdict::{Class, Refusal};
 use crate::world::child::{Done, Job};
+use crate::world::scratch::Scratch;
 use crate::world::{Environment, World};
 
 use super::entry::{Found, TIMEOUT_SECONDS};
@@ -27,7 +28,7 @@ const ANSWER_LIMIT_BYTES: usize = 1 << 20;
 #[derive(Debug)]
 pub struct Bench {
     // Removed when the bench goes.
-    _folder: tempfile::TempDir,
+    _folder: Scratch,
     repository: PathBuf,
 }
 
@@ -37,10 +38,7 @@ impl Bench {
     /// # Errors
     /// When git cannot make a repository and two commits.
     pub fn new(world: &World) -> Result<Self, Refusal> {
-        let folder = tempfile::Builder::new()
-            .prefix("tyran-doctor.")
-            .tempdir()
-            .map_err(|error| cannot("make a folder in", &std::env::temp_dir(), &error))?;
+        let folder = Scratch::new().map_err(|error| cannot("make a folder in", &std::env::temp_dir(), &error))?;
         let root = folder.path().canonicalize().map_err(|error| cannot("resolve", folder.path(), &error))?;
         let repository = root.join("repository");
         run(world, &root, &["init", "-q", "--bare", "-b", "main", "origin.git"])?;

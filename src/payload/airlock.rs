@@ -24,6 +24,7 @@ use super::{Fault, ObjectId, Payload};
 use crate::command::plan::GitContext;
 use crate::text::SafeText;
 use crate::world::git::{GitCall, GitFault};
+use crate::world::scratch::Scratch;
 use crate::world::{Environment, World};
 
 /// What git would send to a place that advertises `advertised`, when refs are to be updated to `new`:
@@ -37,7 +38,7 @@ pub fn payload(
     new: &[ObjectId],
     advertised: &[ObjectId],
 ) -> Result<Payload, Fault> {
-    let folder = tempfile::Builder::new().prefix("tyran-airlock.").tempdir().map_err(|error| disk(&error))?;
+    let folder = Scratch::new().map_err(|error| disk(&error))?;
     let packs = folder.path().join("pack");
     fs::create_dir(&packs).map_err(|error| disk(&error))?;
     let pack = packs.join("pack-quarantine.pack");

@@ -8,7 +8,7 @@
 use std::fs::{self, File};
 use std::io::{self, Read, Seek};
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::Mutex;
 
 use bstr::BString;
@@ -140,8 +140,10 @@ struct Walk {
 }
 
 impl Walk {
-    /// A path that was named: a link is followed here, and only here.
+    /// A path that was named: a link is followed here, and only here. `./` in it names nothing, and
+    /// would make other fingerprints of the same file's findings.
     fn named(&mut self, base: &Path, path: &Path) -> Result<(), Fault> {
+        let path: &Path = &path.components().filter(|part| *part != Component::CurDir).collect::<PathBuf>();
         let metadata = fs::metadata(base.join(path)).map_err(|error| fault(path, &error))?;
         if metadata.is_dir() {
             return self.below(base, path);

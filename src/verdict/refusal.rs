@@ -215,6 +215,21 @@ impl Refusal {
         )
     }
 
+    /// When `count` findings stand in files that were looked at, published or not.
+    pub fn found_in_files(count: usize) -> Self {
+        let what = if count == 1 {
+            "1 secret stands in these files".to_owned()
+        } else {
+            format!("{count} secrets stand in these files")
+        };
+        Self::new(
+            Class::Finding,
+            what,
+            "move it out of the files (an environment variable, a secret store), and revoke it if it was ever published; \
+             for a reviewed false alarm run `tyran allow FINGERPRINT --reason TEXT`",
+        )
+    }
+
     /// When a defect of ours ended the run.
     pub fn internal(what: impl Into<SafeText>) -> Self {
         Self::new(

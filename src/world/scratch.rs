@@ -7,13 +7,16 @@
 use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
+use std::time::Duration;
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 static SCRATCH: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 static GROUPS: Mutex<BTreeSet<u32>> = Mutex::new(BTreeSet::new());
 
 /// A directory of mode 0700 which is removed when it is dropped, and on an interrupt.
@@ -82,15 +85,34 @@ pub fn clean_up_on_interrupt() -> io::Result<()> {
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
     thread::spawn(move || {
         if let Some(signal) = signals.forever().next() {
+            INTERRUPTED.store(true, Ordering::SeqCst);
             end_children();
             for path in known(&SCRATCH).iter() {
-                // The process ends either way; what cannot be removed now was ours only to remove.
-                let _ = std::fs::remove_dir_all(path);
+                remove(path);
             }
             std::process::exit(128 + signal);
         }
     });
     Ok(())
+}
+
+/// Waits for the end when an interrupt is being answered: without its children the run fails, and its
+/// own exit code would tell of that.
+pub fn let_an_interrupt_end() {
+    while INTERRUPTED.load(Ordering::SeqCst) {
+        thread::park();
+    }
+}
+
+/// A child that is being killed may still write, which makes a folder come back non-empty: so a few
+/// tries. The process ends either way.
+fn remove(path: &Path) {
+    for _ in 0..50 {
+        match std::fs::remove_dir_all(path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => thread::sleep(Duration::from_millis(10)),
+            _ => return,
+        }
+    }
 }
 
 fn known<T>(set: &Mutex<BTreeSet<T>>) -> std::sync::MutexGuard<'_, BTreeSet<T>> {

@@ -91,3 +91,85 @@ fn bytes_that_exist_only_once_the_line_runs_pass_only_with_the_net() {
     let output = scan();
     assert_eq!(output.status.code(), Some(0), "{}", shown(&output));
 }
+
+/// A git on `PATH` that hangs, with a child, where its arguments hold `word`; else the real one.
+fn git_that_hangs_at(sandbox: &Sandbox, word: &str) -> (std::path::PathBuf, std::path::PathBuf) {
+    use std::os::unix::fs::PermissionsExt as _;
+    let path = std::env::var_os("PATH").unwrap();
+    let real = std::env::split_paths(&path).map(|folder| folder.join("git")).find(|git| git.is_file()).unwrap();
+    let (folder, pids) = (sandbox.path(&format!("bin-{word}")), sandbox.path(&format!("pids-{word}")));
+    std::fs::create_dir(&folder).unwrap();
+    let script = format!(
+        "#!/bin/sh\ncase \" $* \" in *\" {word} \"*) sleep 600 & echo $$ $! >'{0}.new'; mv '{0}.new' '{0}'; wait;; esac\nexec '{1}' \"$@\"\n",
+        pids.display(),
+        real.display()
+    );
+    std::fs::write(folder.join("git"), script).unwrap();
+    std::fs::set_permissions(folder.join("git"), std::fs::Permissions::from_mode(0o755)).unwrap();
+    (folder, pids)
+}
+
+#[test]
+fn an_interrupt_leaves_no_child_and_no_file_behind() {
+    let sandbox = Sandbox::new();
+    let repo = sandbox.repo("work");
+    repo.commit("readme.txt", "nothing here\n");
+    let temporary = sandbox.path("tmp");
+    std::fs::create_dir(&temporary).unwrap();
+    for (word, options) in [("receive-pack", &["origin"][..]), ("pack-objects", &["--airlock", "origin"][..])] {
+        let (folder, pids) = git_that_hangs_at(&sandbox, word);
+        let path = format!("{}:{}", folder.display(), std::env::var("PATH").unwrap());
+        let mut child = sandbox
+            .tyran()
+            .current_dir(&repo.dir)
+            .env("PATH", path)
+            .env("TMPDIR", &temporary)
+            .arg("scan-push")
+            .args(options)
+            .arg("main")
+            .stdout(std::process::Stdio::null())
+            .stderr(std::process::Stdio::null())
+            .spawn()
+            .unwrap();
+        let waits = std::time::Instant::now();
+        while !pids.exists() {
+            assert!(child.try_wait().unwrap().is_none(), "{word}: it ended before git was asked");
+            assert!(waits.elapsed().as_secs() < 60, "{word}: git was never asked");
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
+        let id = nix::unistd::Pid::from_raw(i32::try_from(child.id()).unwrap());
+        nix::sys::signal::kill(id, nix::sys::signal::Signal::SIGINT).unwrap();
+        assert_eq!(child.wait().unwrap().code(), Some(130), "{word}");
+        for pid in std::fs::read_to_string(&pids).unwrap().split_whitespace() {
+            let waits = std::time::Instant::now();
+            while is_running(pid) {
+                assert!(waits.elapsed().as_secs() < 30, "{word}: process {pid} is left running");
+                std::thread::sleep(std::time::Duration::from_millis(10));
+            }
+        }
+        let left: Vec<_> = std::fs::read_dir(&temporary).unwrap().flatten().map(|entry| entry.path()).collect();
+        assert!(left.is_empty(), "{word}: {left:?}");
+    }
+}
+
+/// Killed and not yet reaped counts as ended.
+fn is_running(pid: &str) -> bool {
+    std::fs::read_to_string(format!("/proc/{pid}/stat"))
+        .is_ok_and(|stat| stat.rsplit(')').next().is_some_and(|rest| !rest.trim_start().starts_with('Z')))
+}
+
+#[test]
+fn files_that_were_looked_at_are_not_called_published() {
+    let sandbox = Sandbox::new();
+    std::fs::write(sandbox.path("settings"), format!("token = {}\n", planted::github_token(7))).unwrap();
+    let mut told = Vec::new();
+    for named in ["./settings", "settings", "."] {
+        let output = sandbox.tyran().args(["scan-files", "--format=json", named]).output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{}", shown(&output));
+        let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert!(!report["refusal"]["what"].as_str().unwrap().contains("published"), "{report}");
+        told.push((report["findings"][0]["path"].clone(), report["findings"][0]["fingerprint"].clone()));
+    }
+    assert_eq!(told[0].0, "settings", "{told:?}");
+    assert!(told.iter().all(|one| *one == told[0]), "{told:?}");
+}

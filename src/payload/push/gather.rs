@@ -67,7 +67,7 @@ impl<'a> Gathering<'a> {
     pub fn take(&mut self, transfer: &Transfer) -> Result<(), Fault> {
         let ranges = ranges(transfer);
         if self.options.airlock == Airlock::Always {
-            return self.take_git_pack(&transfer.git, &ranges, "it was asked for");
+            return self.take_git_pack(&transfer.git, &ranges, "as was asked");
         }
         match (self.take_from_store(&transfer.git, &ranges), self.options.airlock) {
             (Err(Fault::Store(why)), Airlock::InDoubt) => {

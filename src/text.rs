@@ -102,3 +102,17 @@ pub fn is_forbidden(character: char) -> bool {
         ),
     }
 }
+
+/// Bytes as one word of sh that means exactly them.
+pub fn shell_word(bytes: &[u8]) -> Vec<u8> {
+    let mut word = vec![b'\''];
+    for byte in bytes {
+        if *byte == b'\'' {
+            word.extend_from_slice(b"'\\''");
+        } else {
+            word.push(*byte);
+        }
+    }
+    word.push(b'\'');
+    word
+}

@@ -237,3 +237,11 @@ fn fingerprints(judged: &Judged) -> Vec<String> {
 fn raw_commit(world: &World, context: &GitContext, id: &ObjectId) -> Option<Vec<u8>> {
     world.git(context, ["cat-file".to_owned(), "commit".to_owned(), id.to_string()]).stdout().ok()
 }
+
+/// A reader that has seen enough of a list (`| head`) is no fault.
+pub fn unless_closed(written: std::io::Result<()>) -> std::io::Result<()> {
+    match written {
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
+        other => other,
+    }
+}

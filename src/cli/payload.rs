@@ -17,7 +17,7 @@ use crate::text::SafeText;
 use crate::verdict::{Class, Refusal};
 use crate::world::World;
 
-use super::scan_command::Line;
+use super::scan_command::{Line, text};
 use super::{options, scan_commit, scan_push};
 
 /// `tyran payload push|commit|command [-C DIR] ...`
@@ -135,8 +135,8 @@ fn of_git(arguments: &GitArguments, request: fn(&World, &[OsString]) -> Publish)
 
 fn of_command(arguments: &CommandArguments) -> Result<ExitCode, Refusal> {
     let world = options::world(arguments.line.directory.as_ref())?;
-    let text = arguments.line.text.as_encoded_bytes();
-    print(arguments.format, judge::listed(&world, text, arguments.line.shell, Assembly::of(&world)))
+    let text = text(&arguments.line.words);
+    print(arguments.format, judge::listed(&world, &text, arguments.line.shell, Assembly::of(&world)))
 }
 
 fn outcome_of(payload: &Payload) -> Outcome {
@@ -154,7 +154,7 @@ fn print(format: ListFormat, assembled: Result<(Outcome, Payload), (Outcome, Ref
         ListFormat::Json => json(&mut out, outcome, &payload, refusal.as_ref()),
         ListFormat::Human => human(&mut out, outcome, &payload, refusal.as_ref()),
     };
-    written.and_then(|()| out.flush()).map_err(|error| {
+    options::unless_closed(written.and_then(|()| out.flush())).map_err(|error| {
         Refusal::new(
             Class::File,
             format!("the list could not be written: {error}"),

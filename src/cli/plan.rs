@@ -16,6 +16,7 @@ use crate::verdict::{Class, Refusal};
 use crate::world::World;
 
 use super::options;
+use super::scan_command::text;
 
 /// Longest line of `--jsonl` that is read, in bytes: the longest command line, escaped.
 const MAX_LINE_BYTES: u64 = 4 << 20;
@@ -33,11 +34,11 @@ pub struct Arguments {
     #[arg(long, value_enum, default_value_t = Shell::Bash)]
     shell: Shell,
     /// Read {"cmd"[, "cwd"]} lines, write a plan a line
-    #[arg(long, conflicts_with = "text")]
+    #[arg(long, conflicts_with = "words")]
     jsonl: bool,
-    /// The command line, as one word
+    /// The command line in one word; or a command's own words, which are then taken as they are
     #[arg(last = true, required_unless_present = "jsonl", value_name = "COMMAND LINE")]
-    text: Option<OsString>,
+    words: Vec<OsString>,
 }
 
 /// How a plan is written.
@@ -61,10 +62,10 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Refusal> {
     if arguments.jsonl {
         return many(&world, arguments.shell);
     }
-    let text = arguments.text.as_ref().map(|text| text.as_encoded_bytes()).unwrap_or_default();
-    let plan = read(text, &world, arguments.shell);
+    let text = text(&arguments.words);
+    let plan = read(&text, &world, arguments.shell);
     let mut shown = match arguments.format {
-        PlanFormat::Human => told(&plan, text),
+        PlanFormat::Human => told(&plan, &text),
         PlanFormat::Json => plan.to_json().to_string(),
     };
     shown.push('\n');

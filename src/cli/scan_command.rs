@@ -9,6 +9,7 @@ use clap::Args;
 
 use crate::command::Shell;
 use crate::judge;
+use crate::text::shell_word;
 use crate::verdict::Refusal;
 
 use super::ScanOptions;
@@ -31,15 +32,24 @@ pub struct Line {
     /// The shell that would run it
     #[arg(long, value_enum, default_value_t = Shell::Bash)]
     pub shell: Shell,
-    /// The command line, as one word
+    /// The command line in one word; or a command's own words, which are then taken as they are
     #[arg(last = true, required = true, value_name = "COMMAND LINE")]
-    pub text: OsString,
+    pub words: Vec<OsString>,
+}
+
+/// The text that a shell would read. `-- git push` is the command of these two words, as behind `env`
+/// or `sudo`; only a word that stands alone is a text.
+pub fn text(words: &[OsString]) -> Vec<u8> {
+    match words {
+        [text] => text.as_encoded_bytes().to_vec(),
+        words => words.iter().map(|word| shell_word(word.as_encoded_bytes())).collect::<Vec<_>>().join(&b' '),
+    }
 }
 
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Refusal> {
     let started = Instant::now();
     let world = arguments.scan.world(arguments.line.directory.as_ref())?;
     let setup = arguments.scan.setup(&world, false);
-    let judged = judge::command(&world, arguments.line.text.as_encoded_bytes(), arguments.line.shell, &setup, started);
+    let judged = judge::command(&world, &text(&arguments.line.words), arguments.line.shell, &setup, started);
     arguments.scan.report(&world, &judged)
 }

@@ -13,7 +13,7 @@ pub const MARK: &str = "# tyran's hook, made by `tyran install git`; `tyran unin
 
 /// The script for one hook. `program` is tyran's absolute path.
 pub fn script(name: &str, role: Role, program: &Path) -> Vec<u8> {
-    let program = quoted(program.as_os_str().as_encoded_bytes());
+    let program = crate::text::shell_word(program.as_os_str().as_encoded_bytes());
     let mut script = format!("#!/bin/sh\n{MARK}\n").into_bytes();
     match role {
         Role::CheckThenChain | Role::ChainThenCheck => {
@@ -54,18 +54,4 @@ fn chain_only(name: &str) -> String {
          if [ -x \"$hook\" ]; then exec \"$hook\" \"$@\"; fi\n\
          exit 0\n"
     )
-}
-
-/// A path as one word of sh.
-fn quoted(path: &[u8]) -> Vec<u8> {
-    let mut word = vec![b'\''];
-    for byte in path {
-        if *byte == b'\'' {
-            word.extend_from_slice(b"'\\''");
-        } else {
-            word.push(*byte);
-        }
-    }
-    word.push(b'\'');
-    word
 }

@@ -173,3 +173,30 @@ fn files_that_were_looked_at_are_not_called_published() {
     assert_eq!(told[0].0, "settings", "{told:?}");
     assert!(told.iter().all(|one| *one == told[0]), "{told:?}");
 }
+
+#[test]
+fn words_of_a_command_are_taken_as_they_are() {
+    let sandbox = Sandbox::new();
+    let planned = |words: &[&str]| -> serde_json::Value {
+        let output = sandbox.tyran().args(["plan", "--format", "json", "--"]).args(words).output().unwrap();
+        assert!(output.status.success(), "{}", shown(&output));
+        serde_json::from_slice::<serde_json::Value>(&output.stdout).unwrap()["commands"].clone()
+    };
+    assert_eq!(planned(&["echo 'it''s' $(date)"]), serde_json::json!([["date"], ["echo", "its", null]]));
+    let words = ["echo", "it's $(date)", "a;b", ""];
+    assert_eq!(planned(&words), serde_json::json!([words]));
+}
+
+#[test]
+fn a_list_whose_reader_has_gone_ends_quietly() {
+    let sandbox = Sandbox::new();
+    let repo = sandbox.repo("work");
+    repo.commit("readme.txt", "nothing here\n");
+    for words in [&["man"][..], &["payload", "push", "origin", "main"], &["rules", "list"], &["completions", "zsh"]] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let output = sandbox.tyran().current_dir(&repo.dir).args(words).stdout(writer).output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{words:?}: {}", shown(&output));
+        assert!(output.stderr.is_empty(), "{words:?}: {}", shown(&output));
+    }
+}

@@ -149,6 +149,7 @@ fn read(world: &World, payload: Payload, setup: &Setup, memory: Option<&Memory>,
 
 /// What publishes would send, read and judged.
 pub fn publishes(world: &World, publishes: &[Publish], setup: &Setup, started: Instant) -> Judged {
+    let world = &world.remembering();
     published(world, publishes, None, setup, started)
 }
 
@@ -229,6 +230,7 @@ fn net_reads(world: &World, publish: &Publish) -> bool {
 /// What `git push` would send, asked by a person: that git itself would refuse is told as something
 /// that could not be checked, since nobody asks for a push that sends nothing.
 pub fn push(world: &World, request: &PushRequest, setup: &Setup, started: Instant) -> Judged {
+    let world = &world.remembering();
     let mut memory = Memory::open(world, setup);
     let options = setup.assembly.push_options(memory.as_ref().map(|memory| &memory.cache));
     let mut judged = match push::payload(world, request, options) {
@@ -252,6 +254,7 @@ pub fn push(world: &World, request: &PushRequest, setup: &Setup, started: Instan
 /// What git is about to push, as it tells its pre-push hook (githooks(5)): `args` are the remote's
 /// name and url, `lines` its standard input.
 pub fn hook_lines(world: &World, args: &[OsString], lines: &[u8], setup: &Setup, started: Instant) -> Judged {
+    let world = &world.remembering();
     let git = GitContext { dir: world.cwd.clone(), env: world.env.clone(), globals: Vec::new() };
     let [remote, url] = args else {
         let refusal = Refusal::new(
@@ -313,6 +316,7 @@ fn texts_of(tool: &str, texts: &[String]) -> Payload {
 
 /// What a CI run, or a caller who names a base, is to read: everything from the base on.
 pub fn from_base(world: &World, base: Option<&str>, setup: &Setup, started: Instant) -> Judged {
+    let world = &world.remembering();
     let git = GitContext { dir: world.cwd.clone(), env: world.env.clone(), globals: Vec::new() };
     let assembled = ci_base::updates(world, &git, base).and_then(|range| ci_base::payload(world, &git, &range));
     let mut judged = match assembled {
@@ -341,6 +345,7 @@ fn repository_of(publish: &Publish) -> Option<GitContext> {
 
 /// What a command line would publish, read and judged.
 pub fn command(world: &World, text: &[u8], shell: Shell, setup: &Setup, started: Instant) -> Judged {
+    let world = &world.remembering();
     let plan = command::read(text, world, shell);
     let pasted = plan.pasted.clone();
     match bounded(plan) {
@@ -397,6 +402,7 @@ pub fn listed(
     shell: Shell,
     assembly: Assembly,
 ) -> Result<(Outcome, Payload), (Outcome, Refusal)> {
+    let world = &world.remembering();
     let plan = command::read(text, world, shell);
     let outcome = plan.outcome;
     let publishes = bounded(plan).map_err(|(outcome, verdict)| match verdict {

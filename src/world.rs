@@ -5,6 +5,7 @@
 //! *judged command* would see is data ([`crate::command::plan::GitContext`]), filtered through an
 //! allow-list before any of it reaches a child.
 
+pub mod answers;
 pub mod child;
 pub mod git;
 pub mod plant;
@@ -14,7 +15,10 @@ use std::collections::BTreeMap;
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Instant;
+
+use answers::Answers;
 
 /// Environment variables by name; the one that a judged command would see, or our own.
 pub type Environment = BTreeMap<OsString, OsString>;
@@ -40,6 +44,7 @@ pub struct World {
     /// Who asked.
     pub caution: Caution,
     git: Option<PathBuf>,
+    answers: Option<Arc<Answers>>,
 }
 
 impl World {
@@ -54,7 +59,7 @@ impl World {
     /// A world from its parts, as tests make it.
     pub fn new(env: Environment, cwd: PathBuf, caution: Caution) -> Self {
         let git = look_up(OsStr::new("git"), env.get(OsStr::new("PATH")).map(OsString::as_os_str), &cwd);
-        Self { env, cwd, deadline: None, caution, git }
+        Self { env, cwd, deadline: None, caution, git, answers: None }
     }
 
     /// The same world with another git, as `setup` recorded it: gate and net run only that one.
@@ -69,6 +74,12 @@ impl World {
     pub fn until(&self, deadline: Instant) -> Self {
         let deadline = self.deadline.map_or(deadline, |own| own.min(deadline));
         Self { deadline: Some(deadline), ..self.clone() }
+    }
+
+    /// The same world for one judgement, in which git is asked the same thing only once.
+    #[must_use]
+    pub fn remembering(&self) -> Self {
+        Self { answers: Some(Arc::default()), ..self.clone() }
     }
 
     /// The git that is run for plumbing. Absolute.

@@ -73,9 +73,9 @@ pub fn list(world: &World, context: &GitContext, overlay: &Overlay) -> Config {
             context.globals.extend(["-c".into(), super::simple::to_os_string(pair)]);
         }
     }
-    let listed = world.git(&context, ["config", "--list", "-z", "--show-scope"]).stdout();
+    let listed = world.settings(&context);
     let mut config = match &listed {
-        Ok(text) => Config { settings: parse(text), incomplete: overlay.incomplete },
+        Ok(listed) => Config { settings: parse(listed), incomplete: overlay.incomplete },
         Err(_) => Config { settings: Vec::new(), incomplete: true },
     };
     for setting in &overlay.settings {
@@ -88,16 +88,15 @@ fn is_include(key: &BStr) -> bool {
     key == "include.path" || (key.starts_with(b"includeif.") && key.ends_with(b".path"))
 }
 
-/// `scope NUL key LF value NUL` …, without the settings that our own call brings along.
-fn parse(text: &[u8]) -> Vec<InForce> {
-    let mut fields = text.split(|byte| *byte == 0);
+/// The settings without those that our own call brings along.
+fn parse(listed: &[(Vec<u8>, Vec<u8>)]) -> Vec<InForce> {
     let mut settings = Vec::new();
-    while let (Some(scope), Some(entry)) = (fields.next(), fields.next()) {
+    for (scope, entry) in listed {
         let (key, value) = match entry.find_byte(b'\n') {
             Some(at) => (entry.get(..at).unwrap_or_default(), entry.get(at + 1..).unwrap_or_default()),
-            None => (entry, b"true".as_slice()),
+            None => (entry.as_slice(), b"true".as_slice()),
         };
-        let scope = if scope == b"system" || scope == b"global" { Scope::User } else { Scope::Line };
+        let scope = if matches!(scope.as_slice(), b"system" | b"global") { Scope::User } else { Scope::Line };
         settings.push(InForce { scope, key: normal_key(key.as_bstr()), value: Some(value.into()) });
     }
     settings.truncate(settings.len().saturating_sub(FIXED_CONFIG.len()));

@@ -200,19 +200,18 @@ struct Config {
 
 impl Config {
     fn read(world: &World, git: &GitContext) -> Result<Self, Fault> {
-        let listed = world.git(git, ["config", "--list", "-z", "--includes"]).stdout()?;
-        let split = |entry: BString| {
-            let (key, value) = entry.split_once_str("\n").unwrap_or((&entry, b""));
+        let split = |(_, entry): &(Vec<u8>, Vec<u8>)| {
+            let (key, value) = entry.split_once_str("\n").unwrap_or((entry, b""));
             (BString::from(key), BString::from(value))
         };
-        let entries: Vec<_> = nul_separated(&listed).into_iter().map(split).collect();
+        let entries: Vec<_> = world.settings(git)?.iter().map(split).collect();
         let mut paths: Vec<BString> =
             entries.iter().filter(|(key, _)| key == "core.hookspath").map(|(_, value)| value.clone()).collect();
         // The last one is ours, which keeps hooks from running in this very call.
         paths.pop();
-        let asked = ["rev-parse", "--path-format=absolute", "--git-common-dir"];
-        let common = world.git(git, asked).stdout()?;
-        let own_hooks = Path::new(OsStr::from_bytes(common.trim_end())).join("hooks");
+        let location = world.location(git)?;
+        let location = location.ok_or_else(|| Fault::Repository("its path has a line break in it".into()))?;
+        let own_hooks = location.common_dir.join("hooks");
         Ok(Self { hooks_path: paths.pop(), entries, own_hooks })
     }
 

@@ -178,13 +178,28 @@ impl<'a> GitCall<'a> {
     /// # Errors
     /// As [`GitFault`] tells.
     pub fn stdout(self) -> Result<Vec<u8>, GitFault> {
-        let what = self.args.iter().take(2).map(|arg| arg.to_string_lossy()).collect::<Vec<_>>().join(" ");
-        let done = self.run()?;
-        if done.status.success() {
-            return Ok(done.stdout);
+        let what = self.what();
+        stdout(what, self.run()?)
+    }
+
+    /// As [`GitCall::stdout`], of a question that nothing this program does can answer otherwise: it is
+    /// put once for a judgement.
+    ///
+    /// # Errors
+    /// As [`GitFault`] tells.
+    pub fn answer(self) -> Result<Vec<u8>, GitFault> {
+        let what = self.what();
+        let answers = self.world.answers.clone();
+        let job = self.job()?;
+        match answers {
+            Some(answers) => answers.to(job, |job| stdout(what, job.run()?)),
+            None => stdout(what, job.run()?),
         }
-        let message = String::from_utf8_lossy(&done.stderr).lines().take(3).collect::<Vec<_>>().join("; ");
-        Err(GitFault::Failed { what, code: done.status.code().unwrap_or(-1), message })
+    }
+
+    /// The sub-command and its first argument, for messages.
+    fn what(&self) -> String {
+        self.args.iter().take(2).map(|arg| arg.to_string_lossy()).collect::<Vec<_>>().join(" ")
     }
 
     /// The job that would be run, for callers which stream its output themselves.
@@ -235,6 +250,14 @@ impl<'a> GitCall<'a> {
             time_limit: self.world.time_left(TIME_LIMIT),
         })
     }
+}
+
+fn stdout(what: String, done: Done) -> Result<Vec<u8>, GitFault> {
+    if done.status.success() {
+        return Ok(done.stdout);
+    }
+    let message = String::from_utf8_lossy(&done.stderr).lines().take(3).collect::<Vec<_>>().join("; ");
+    Err(GitFault::Failed { what, code: done.status.code().unwrap_or(-1), message })
 }
 
 /// The context's global options, with each variable that `--config-env` names under a name of our own,

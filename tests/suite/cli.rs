@@ -200,3 +200,31 @@ fn a_list_whose_reader_has_gone_ends_quietly() {
         assert!(output.stderr.is_empty(), "{words:?}: {}", shown(&output));
     }
 }
+
+#[test]
+fn git_is_asked_the_same_thing_only_once() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let sandbox = Sandbox::new();
+    let repo = sandbox.repo("work");
+    repo.commit("readme.txt", "nothing here\n");
+    let path = std::env::var_os("PATH").unwrap();
+    let real = std::env::split_paths(&path).map(|folder| folder.join("git")).find(|git| git.is_file()).unwrap();
+    let (folder, asked) = (sandbox.path("bin"), sandbox.path("asked"));
+    std::fs::create_dir(&folder).unwrap();
+    let script = format!("#!/bin/sh\necho \"$*\" >>'{}'\nexec '{}' \"$@\"\n", asked.display(), real.display());
+    std::fs::write(folder.join("git"), script).unwrap();
+    std::fs::set_permissions(folder.join("git"), std::fs::Permissions::from_mode(0o755)).unwrap();
+    let counted = format!("{}:{}", folder.display(), path.to_str().unwrap());
+    for words in [&["scan-push", "origin", "main"][..], &["scan-command", "--", "git push origin main"]] {
+        let output = sandbox.tyran().current_dir(&repo.dir).env("PATH", &counted).args(words).output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{}", shown(&output));
+        let asked_for = std::fs::read_to_string(&asked).unwrap();
+        let mut once: Vec<&str> = asked_for.lines().collect();
+        once.sort_unstable();
+        let all = once.len();
+        once.dedup();
+        assert_eq!(all, once.len(), "{words:?}: {asked_for}");
+        assert!(all >= 3, "{asked_for}");
+        std::fs::remove_file(&asked).unwrap();
+    }
+}

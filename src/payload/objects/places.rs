@@ -18,6 +18,7 @@ use crate::command::plan::GitContext;
 use crate::payload::Fault;
 use crate::text::SafeText;
 use crate::world::World;
+use crate::world::answers::Location;
 use crate::world::git::GitFault;
 
 /// How deep alternates may be nested before git ignores them (git 2.47 `link_alt_odb_entries`).
@@ -38,53 +39,34 @@ pub(super) struct Places {
 impl Places {
     /// Asks git.
     pub(super) fn find(world: &World, context: &GitContext) -> Result<Self, Fault> {
-        let answer = ask(world, context)?;
-        let mut lines = answer.lines().map(|line| line.to_vec());
-        let (Some(git_dir), Some(common_dir), Some(format), Some(objects), Some(grafts), Some(shallow), None) =
-            (lines.next(), lines.next(), lines.next(), lines.next(), lines.next(), lines.next(), lines.next())
-        else {
-            return Err(Fault::Repository("git's answer has not six lines; a path with a line break?".into()));
-        };
-        refuse_grafts(&path(&grafts)?)?;
+        let found = ask(world, context)?;
+        refuse_grafts(&found.grafts)?;
         if let Some(named) = context.env.get(OsStr::new("GIT_GRAFT_FILE")) {
             refuse_grafts(&context.dir.join(named))?;
         }
         let shallow = match context.env.get(OsStr::new("GIT_SHALLOW_FILE")) {
             Some(named) => context.dir.join(named),
-            None => path(&shallow)?,
+            None => found.shallow,
         };
         Ok(Self {
-            git_dir: path(&git_dir)?,
-            common_dir: path(&common_dir)?,
-            format: Format::from_name(&format)?,
-            objects: object_dirs(path(&objects)?, context)?,
+            git_dir: found.git_dir,
+            common_dir: found.common_dir,
+            format: Format::from_name(&found.format)?,
+            objects: object_dirs(found.objects, context)?,
             shallow: ids_in(&shallow)?,
         })
     }
 }
 
-fn path(bytes: &[u8]) -> Result<PathBuf, Fault> {
-    bytes.to_path().map(Path::to_owned).map_err(|_| Fault::Repository("a path of it is no path here".into()))
-}
-
-fn ask(world: &World, context: &GitContext) -> Result<Vec<u8>, Fault> {
-    let questions = [
-        "rev-parse",
-        "--path-format=absolute",
-        "--git-dir",
-        "--git-common-dir",
-        "--show-object-format",
-        "--git-path",
-        "objects",
-        "--git-path",
-        "info/grafts",
-        "--git-path",
-        "shallow",
-    ];
-    world.git(context, questions).stdout().map_err(|fault| match fault {
-        GitFault::Failed { message, .. } => Fault::Repository(SafeText::quoted(message.as_bytes(), 300)),
-        other @ (GitFault::NoGit | GitFault::Child(_)) => Fault::from(other),
-    })
+fn ask(world: &World, context: &GitContext) -> Result<Location, Fault> {
+    match world.location(context) {
+        Ok(Some(location)) => Ok(location),
+        Ok(None) => {
+            Err(Fault::Repository("git's answer has not a line for each question; a path with a line break?".into()))
+        }
+        Err(GitFault::Failed { message, .. }) => Err(Fault::Repository(SafeText::quoted(message.as_bytes(), 300))),
+        Err(other @ (GitFault::NoGit | GitFault::Child(_))) => Err(Fault::from(other)),
+    }
 }
 
 /// git honours grafts while it walks, and sends what they add; the walk here does not.

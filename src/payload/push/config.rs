@@ -32,9 +32,8 @@ impl Configuration {
     /// # Errors
     /// When git cannot read its configuration (then it cannot push either, but why is not known here).
     pub fn read(world: &World, git: &GitContext) -> Result<Self, Fault> {
-        let listed = world.git(git, ["config", "--list", "-z", "--includes"]).stdout().map_err(Fault::from)?;
-        let listed = listed.strip_suffix(b"\0").unwrap_or(&listed);
-        let mut settings: Vec<Setting> = listed.split_str("\0").map(Setting::read).collect();
+        let listed = world.settings(git).map_err(Fault::from)?;
+        let mut settings: Vec<Setting> = listed.iter().map(|(_, entry)| Setting::read(entry)).collect();
         let own = settings.len().saturating_sub(FIXED_SETTINGS);
         settings.truncate(own);
         Ok(Self { settings })

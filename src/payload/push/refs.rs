@@ -7,7 +7,6 @@
 use std::path::{Path, PathBuf};
 
 use bstr::{BStr, BString, ByteSlice};
-use std::os::unix::ffi::OsStringExt;
 
 use crate::command::plan::GitContext;
 use crate::payload::{Fault, ObjectId};
@@ -143,21 +142,9 @@ pub enum Found {
 /// # Errors
 /// When git fails for another reason than that there is no repository.
 pub fn place(world: &World, git: &GitContext) -> Result<Found, Fault> {
-    let asked = world.git(
-        git,
-        [
-            "rev-parse",
-            "--path-format=absolute",
-            "--git-dir",
-            "--git-common-dir",
-            "--is-bare-repository",
-            "--is-shallow-repository",
-            "--show-object-format",
-            "--show-prefix",
-        ],
-    );
-    let answer = match asked.stdout() {
-        Ok(answer) => answer,
+    let location = match world.location(git) {
+        Ok(Some(location)) => location,
+        Ok(None) => return Err(Fault::Repository("its path has a line break in it".into())),
         Err(GitFault::Failed { message, .. }) if message.contains("not a git repository") => {
             return Ok(Found::NoRepository(SafeText::quoted(message.as_bytes(), 200)));
         }
@@ -166,22 +153,14 @@ pub fn place(world: &World, git: &GitContext) -> Result<Found, Fault> {
         }
         Err(fault @ (GitFault::NoGit | GitFault::Child(_))) => return Err(fault.into()),
     };
-    let lines: Vec<&[u8]> = answer.lines().collect();
-    let [git_dir, common_dir, bare, shallow, format, prefix] = lines.as_slice() else {
-        return Err(Fault::Repository("its path has a line break in it".into()));
-    };
     Ok(Found::Place(Place {
-        dir: above(&started_in(git), prefix),
-        git_dir: path(git_dir),
-        common_dir: path(common_dir),
-        bare: *bare == b"true",
-        shallow: *shallow == b"true",
-        hex_length: if *format == b"sha256" { 64 } else { 40 },
+        dir: above(&started_in(git), &location.prefix),
+        git_dir: location.git_dir,
+        common_dir: location.common_dir,
+        bare: location.is_bare,
+        shallow: location.is_shallow,
+        hex_length: if location.format == b"sha256" { 64 } else { 40 },
     }))
-}
-
-fn path(bytes: &[u8]) -> PathBuf {
-    std::ffi::OsString::from_vec(bytes.to_vec()).into()
 }
 
 /// The directory a git command works in before it looks for its repository: `-C` options add up.

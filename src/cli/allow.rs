@@ -21,6 +21,8 @@ use crate::text::SafeText;
 use crate::verdict::{Class, Refusal};
 use crate::world::{Caution, World};
 
+use super::out::say;
+
 /// `tyran allow FINGERPRINT --reason TEXT`
 #[derive(Debug, Args)]
 pub struct Arguments {
@@ -66,8 +68,8 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Refusal> {
         AddFault::NoRandom => Refusal::internal(fault.to_string()),
     })?;
     replace(&path, &after).map_err(|error| file_refusal(&path, &error))?;
-    println!("recorded in {}: commit it and have it reviewed", shown(&path));
-    println!("it counts once it is on the remote side of what is published");
+    say!("recorded in {}: commit it and have it reviewed", shown(&path))?;
+    say!("it counts once it is on the remote side of what is published")?;
     Ok(ExitCode::SUCCESS)
 }
 

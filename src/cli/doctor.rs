@@ -11,6 +11,7 @@ use crate::net::place::Own;
 use crate::text::SafeText;
 use crate::verdict::Refusal;
 
+use super::out::say;
 use super::{install, options};
 
 /// How it is written.
@@ -39,21 +40,22 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Refusal> {
     let routes = doctor::examine(&world, &install::table()?, &Own::of_process()?)?;
     let is_alive = routes.iter().all(|route| route.state != State::Broken);
     match arguments.format {
-        Format::Human => routes.iter().for_each(show),
-        Format::Json => println!("{}", json!({ "alive": is_alive, "routes": routes })),
+        Format::Human => routes.iter().try_for_each(show)?,
+        Format::Json => say!("{}", json!({ "alive": is_alive, "routes": routes }))?,
     }
     Ok(if is_alive { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn show(route: &Route) {
+fn show(route: &Route) -> Result<(), Refusal> {
     let state = match route.state {
         State::Alive => "alive",
         State::Absent => "absent",
         State::Broken => "BROKEN",
     };
     let place = route.place.as_ref().map(|place| SafeText::new(place).to_string()).unwrap_or_default();
-    println!("{}", format!("{:<12} {state:<7} {place}", route.route).trim_end());
+    say!("{}", format!("{:<12} {state:<7} {place}", route.route).trim_end())?;
     for what in &route.what {
-        println!("{:<20} {}", "", SafeText::new(what));
+        say!("{:<20} {}", "", SafeText::new(what))?;
     }
+    Ok(())
 }

@@ -14,6 +14,8 @@ use crate::text::SafeText;
 use crate::verdict::{Class, Refusal};
 use crate::world::{Caution, World, state_dir};
 
+use super::out::say;
+
 /// `tyran ensure-gitleaks [--check] [--from URL|FILE]`
 #[derive(Debug, Args)]
 pub struct Arguments {
@@ -39,14 +41,16 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Refusal> {
         let placed = placed.ok_or_else(|| {
             Refusal::new(Class::EngineAbsent, "no gitleaks was put in place", "run `tyran ensure-gitleaks`")
         })?;
-        println!("gitleaks {} is in place: {}", placed.version, shown(&placed));
+        say!("gitleaks {} is in place: {}", placed.version, shown(&placed))?;
         return Ok(ExitCode::SUCCESS);
     }
     let (system, architecture) = (std::env::consts::OS, std::env::consts::ARCH);
     let no_archive = EnsureFault::NoArchive { version: pins::VERSION, system, architecture };
     let pin = Pin::here().ok_or(no_archive)?;
     if !pin.established {
-        eprintln!("note: what tyran knows of gitleaks was established on Linux; not established on {system}");
+        super::out::complain(format_args!(
+            "note: what tyran knows of gitleaks was established on Linux; not established on {system}\n"
+        ));
     }
     let origin = arguments.from.as_deref().map_or(Ok(Origin::Release), Origin::parse).map_err(EnsureFault::from)?;
     let bar = bar(arguments.quiet);
@@ -58,8 +62,8 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Refusal> {
     });
     bar.finish_and_clear();
     match outcome? {
-        Outcome::WasThere(placed) => println!("gitleaks {} was in place: {}", placed.version, shown(&placed)),
-        Outcome::Put(placed) => println!("gitleaks {} is in place: {}", placed.version, shown(&placed)),
+        Outcome::WasThere(placed) => say!("gitleaks {} was in place: {}", placed.version, shown(&placed))?,
+        Outcome::Put(placed) => say!("gitleaks {} is in place: {}", placed.version, shown(&placed))?,
     }
     Ok(ExitCode::SUCCESS)
 }

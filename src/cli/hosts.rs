@@ -11,6 +11,7 @@ use crate::verdict::{Class, Refusal};
 
 use super::doctor::Format;
 use super::install;
+use super::out::say;
 
 /// `tyran hosts`
 #[derive(Debug, Args)]
@@ -32,19 +33,19 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Refusal> {
                 let verified = &host.verified;
                 let seen = verified.probe_at.as_ref().unwrap_or(&verified.docs_at);
                 let until = if expired { "EXPIRED" } else { "until" };
-                println!(
+                say!(
                     "{:<12} {:<30} {:<28} {:<24} {seen}  {until} {}",
                     host.id,
                     host.product,
                     verified.host_version,
                     how(verified.method),
                     verified.expires
-                );
+                )?;
             }
         }
         Format::Json => {
             let rows: Vec<Value> = rows.into_iter().map(|(host, expired)| object(host, expired)).collect();
-            println!("{}", json!({ "hosts": rows }));
+            say!("{}", json!({ "hosts": rows }))?;
         }
     }
     Ok(ExitCode::SUCCESS)

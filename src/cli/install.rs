@@ -18,6 +18,7 @@ use crate::verdict::{Class, Refusal};
 use crate::world::World;
 
 use super::options;
+use super::out::{self, say};
 
 /// `tyran install|uninstall HOST...|git [--global|--repo]`
 #[derive(Debug, Args)]
@@ -76,23 +77,23 @@ pub fn setup(arguments: &Setup) -> Result<ExitCode, Refusal> {
         planned.extend(hosts::plan(&world, host, reach, &own.program, &places)?);
     }
     if chosen.is_empty() {
-        println!("no host that tyran knows is used here; `tyran hosts` lists them");
+        say!("no host that tyran knows is used here; `tyran hosts` lists them")?;
     }
     for change in &planned {
-        show(change);
+        show(change)?;
     }
     if arguments.dry_run {
-        println!("nothing was changed");
+        say!("nothing was changed")?;
         return Ok(ExitCode::SUCCESS);
     }
     if !planned.is_empty() && !arguments.yes && !is_agreed()? {
-        println!("nothing was changed");
+        say!("nothing was changed")?;
         return Ok(ExitCode::FAILURE);
     }
     let recorded = Recorded::now(&world, &own.program)?;
     if Recorded::read().ok().flatten().as_ref() != Some(&recorded) {
         recorded.write()?;
-        println!("recorded {} and {}", shown(&recorded.git.path), shown(&recorded.tyran.path));
+        say!("recorded {} and {}", shown(&recorded.git.path), shown(&recorded.tyran.path))?;
     }
     let scope = if arguments.project { Scope::Repository } else { Scope::Global };
     put_net(&world, scope, &own)?;
@@ -133,17 +134,17 @@ pub fn uninstall(arguments: &Arguments) -> Result<ExitCode, Refusal> {
     for host in chosen {
         let changed = hosts::uninstall(&world, host, &mut places)?;
         if changed.is_empty() && !arguments.all {
-            println!("{}: there was no entry of tyran's; nothing was changed", host.id);
+            say!("{}: there was no entry of tyran's; nothing was changed", host.id)?;
         }
         for file in changed {
-            println!("{}: the entry was taken away from {}", host.id, shown(&file));
+            say!("{}: the entry was taken away from {}", host.id, shown(&file))?;
         }
     }
     if arguments.all || !git.is_empty() {
         let git = context(&world);
         match place::uninstall(&world, &git, scope(arguments))? {
-            Change::None => println!("git: the net was not in place here; nothing was changed"),
-            Change::Made(file) => println!("git: the net was taken away; {} is as it was", file.display()),
+            Change::None => say!("git: the net was not in place here; nothing was changed")?,
+            Change::Made(file) => say!("git: the net was taken away; {} is as it was", file.display())?,
         }
     }
     if arguments.all {
@@ -156,8 +157,8 @@ fn put_net(world: &World, scope: Scope, own: &Own) -> Result<(), Refusal> {
     let git = context(world);
     let method = place::best_method(world, &git)?;
     match place::install(world, &git, scope, method, &own.program)? {
-        Change::None => println!("git: the net is in place already; nothing was changed"),
-        Change::Made(file) => println!("git: the net is in place ({}), through {}", how(method), file.display()),
+        Change::None => say!("git: the net is in place already; nothing was changed")?,
+        Change::Made(file) => say!("git: the net is in place ({}), through {}", how(method), file.display())?,
     }
     Ok(())
 }
@@ -165,14 +166,14 @@ fn put_net(world: &World, scope: Scope, own: &Own) -> Result<(), Refusal> {
 fn put_hosts(chosen: &[&Host], planned: &[Planned], mut places: Places) -> Result<(), Refusal> {
     for change in planned {
         hosts::write(change, &mut places)?;
-        println!("{}: the entry is in place, in {}", change.host, shown(&change.file));
+        say!("{}: the entry is in place, in {}", change.host, shown(&change.file))?;
     }
     for host in chosen {
         let is_changed = planned.iter().any(|change| change.host == host.id);
         if !is_changed {
-            println!("{}: the entry is in place already; nothing was changed", host.id);
+            say!("{}: the entry is in place already; nothing was changed", host.id)?;
         } else if let Some(todo) = &host.entry.after_setup {
-            println!("{}: left to do: {todo}", host.id);
+            say!("{}: left to do: {todo}", host.id)?;
         }
     }
     Ok(())
@@ -202,17 +203,18 @@ fn scope(arguments: &Arguments) -> Scope {
 }
 
 /// Shows a change, line by line.
-fn show(change: &Planned) {
-    println!("{} ({})", shown(&change.file), change.host);
+fn show(change: &Planned) -> Result<(), Refusal> {
+    say!("{} ({})", shown(&change.file), change.host)?;
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let (now, then) = (change.now.as_deref().map(text).unwrap_or_default(), text(&change.after));
     for line in lines::between(&now, &then) {
         match line {
-            Line::Same(text) => println!("  {}", SafeText::new(text)),
-            Line::Gone(text) => println!("- {}", SafeText::new(text)),
-            Line::New(text) => println!("+ {}", SafeText::new(text)),
+            Line::Same(text) => say!("  {}", SafeText::new(text))?,
+            Line::Gone(text) => say!("- {}", SafeText::new(text))?,
+            Line::New(text) => say!("+ {}", SafeText::new(text))?,
         }
     }
+    Ok(())
 }
 
 /// Asks the person at the terminal.
@@ -220,8 +222,7 @@ fn is_agreed() -> Result<bool, Refusal> {
     if !io::stdin().is_terminal() {
         return Err(Refusal::new(Class::Usage, "nobody can be asked here", "add `--yes`, or `--dry-run` to only look"));
     }
-    print!("write this? [y/N] ");
-    let asked = io::stdout().flush().and_then(|()| {
+    let asked = write!(out::stdout(), "write this? [y/N] ").and_then(|()| out::stdout().flush()).and_then(|()| {
         let mut answer = String::new();
         io::stdin().lock().read_line(&mut answer)?;
         Ok(answer)

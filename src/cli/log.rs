@@ -44,16 +44,13 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Refusal> {
     })?;
     let wanted: Vec<&Record> = records.iter().filter(|record| arguments.wants(record)).collect();
     let from = wanted.len().saturating_sub(arguments.most);
-    let mut out = std::io::stdout().lock();
+    let mut out = super::out::stdout();
     for record in wanted.iter().skip(from) {
         let line = match arguments.format {
             LogFormat::Human => human(record),
             LogFormat::Json => serde_json::to_string(record).unwrap_or_default(),
         };
-        // A reader that went away (`| head`) has seen what it wanted.
-        if writeln!(out, "{line}").is_err() {
-            break;
-        }
+        writeln!(out, "{line}").map_err(|error| super::out::unwritten(&error))?;
     }
     Ok(ExitCode::SUCCESS)
 }

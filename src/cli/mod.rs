@@ -10,6 +10,7 @@ mod hosts;
 mod install;
 mod log;
 mod options;
+pub(crate) mod out;
 mod own_words;
 mod payload;
 mod plan;
@@ -130,7 +131,7 @@ fn usage(error: &clap::Error) -> ExitCode {
 
 /// A refusal which came before there was anything to report in the format that was asked for.
 fn refuse(refusal: &Refusal) -> ExitCode {
-    eprint!("{refusal}");
+    out::complain(format_args!("{refusal}"));
     ExitCode::from(refusal.class.exit_code())
 }
 

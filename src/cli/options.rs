@@ -141,7 +141,7 @@ impl ScanOptions {
             && let Some(refusal) = judged.refusal()
             && refusal.class != Class::Finding
         {
-            eprint!("{refusal}");
+            super::out::complain(format_args!("{refusal}"));
         }
         write(world, judged, self.format, &mut std::io::stdout().lock(), &terminal)
     }
@@ -236,12 +236,4 @@ fn fingerprints(judged: &Judged) -> Vec<String> {
 /// A commit's raw bytes, for author and date of a finding.
 fn raw_commit(world: &World, context: &GitContext, id: &ObjectId) -> Option<Vec<u8>> {
     world.git(context, ["cat-file".to_owned(), "commit".to_owned(), id.to_string()]).stdout().ok()
-}
-
-/// A reader that has seen enough of a list (`| head`) is no fault.
-pub fn unless_closed(written: std::io::Result<()>) -> std::io::Result<()> {
-    match written {
-        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
-        other => other,
-    }
 }

@@ -149,12 +149,12 @@ fn print(format: ListFormat, assembled: Result<(Outcome, Payload), (Outcome, Ref
         Ok((outcome, payload)) => (outcome, payload, None),
         Err((outcome, refusal)) => (outcome, Payload::default(), Some(refusal)),
     };
-    let mut out = std::io::BufWriter::new(std::io::stdout().lock());
+    let mut out = std::io::BufWriter::new(super::out::stdout());
     let written = match format {
         ListFormat::Json => json(&mut out, outcome, &payload, refusal.as_ref()),
         ListFormat::Human => human(&mut out, outcome, &payload, refusal.as_ref()),
     };
-    options::unless_closed(written.and_then(|()| out.flush())).map_err(|error| {
+    written.and_then(|()| out.flush()).map_err(|error| {
         Refusal::new(
             Class::File,
             format!("the list could not be written: {error}"),

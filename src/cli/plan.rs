@@ -15,8 +15,8 @@ use crate::text::SafeText;
 use crate::verdict::{Class, Refusal};
 use crate::world::World;
 
-use super::options;
 use super::scan_command::text;
+use super::{options, out};
 
 /// Longest line of `--jsonl` that is read, in bytes: the longest command line, escaped.
 const MAX_LINE_BYTES: u64 = 4 << 20;
@@ -69,14 +69,14 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Refusal> {
         PlanFormat::Json => plan.to_json().to_string(),
     };
     shown.push('\n');
-    io::stdout().lock().write_all(shown.as_bytes()).map_err(|error| broken(&error))?;
+    out::stdout().write_all(shown.as_bytes()).map_err(|error| broken(&error))?;
     Ok(ExitCode::SUCCESS)
 }
 
 /// A plan for each line of standard input, on one large stack.
 fn many(world: &World, shell: Shell) -> Result<ExitCode, Refusal> {
     let answered = with_stack(|| {
-        let mut out = BufWriter::new(io::stdout().lock());
+        let mut out = BufWriter::new(out::stdout());
         let mut input = io::stdin().lock();
         let mut line = Vec::new();
         loop {

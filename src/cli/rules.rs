@@ -83,8 +83,8 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Refusal> {
         }
         What::Check { rules } => check(load(rules.as_ref())?)?,
     };
-    // A reader that has seen enough, such as `head`, is no failure.
-    let _ = std::io::stdout().lock().write_all(text.as_bytes());
+    let mut out = super::out::stdout();
+    out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(|error| super::out::unwritten(&error))?;
     Ok(code)
 }
 

@@ -1,13 +1,13 @@
 //! `tyran completions` and `tyran man`.
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::process::ExitCode;
 
 use clap::Args;
 
-use crate::verdict::{Class, Refusal};
+use crate::verdict::Refusal;
 
-use super::options;
+use super::out;
 
 /// `tyran completions SHELL`
 #[derive(Debug, Args)]
@@ -23,20 +23,17 @@ pub struct Man {}
 pub fn completions(arguments: &Completions, command: &mut clap::Command) -> Result<ExitCode, Refusal> {
     let mut script = Vec::new();
     clap_complete::generate(arguments.shell, command, "tyran", &mut script);
-    written(io::stdout().write_all(&script), "script")
+    whole(&script)
 }
 
 pub fn man(_arguments: &Man, command: clap::Command) -> Result<ExitCode, Refusal> {
-    written(clap_mangen::Man::new(command).render(&mut io::stdout()), "manual page")
+    let mut page = Vec::new();
+    clap_mangen::Man::new(command).render(&mut page).map_err(|error| out::unwritten(&error))?;
+    whole(&page)
 }
 
-fn written(outcome: io::Result<()>, what: &str) -> Result<ExitCode, Refusal> {
-    options::unless_closed(outcome).map_err(|error| {
-        Refusal::new(
-            Class::File,
-            format!("the {what} could not be written: {error}"),
-            "give standard output a place that takes it, then try again",
-        )
-    })?;
+fn whole(text: &[u8]) -> Result<ExitCode, Refusal> {
+    let mut out = out::stdout();
+    out.write_all(text).and_then(|()| out.flush()).map_err(|error| out::unwritten(&error))?;
     Ok(ExitCode::SUCCESS)
 }

@@ -228,3 +228,47 @@ fn git_is_asked_the_same_thing_only_once() {
         std::fs::remove_file(&asked).unwrap();
     }
 }
+
+#[test]
+fn reader_that_goes_away_changes_nothing() {
+    use std::process::Stdio;
+
+    let sandbox = Sandbox::new();
+    for (args, code) in [
+        (&["hosts"][..], 0),
+        (&["hosts", "--format", "json"], 0),
+        (&["setup", "--dry-run", "claude", "codex", "cursor"], 0),
+        (&["setup", "--yes", "claude"], 0),
+        (&["doctor"], 0),
+        (&["log"], 0),
+        (&["rules", "list"], 0),
+        (&["man"], 0),
+        (&["completions", "bash"], 0),
+        (&["plan", "--", "git push origin main"], 0),
+        (&["uninstall", "--all"], 0),
+        (&["--help"], 0),
+    ] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let mut command = sandbox.tyran();
+        let output = command.args(args).stdout(writer).stdin(Stdio::null()).stderr(Stdio::piped()).output().unwrap();
+        assert_eq!(output.status.code(), Some(code), "{args:?}: {}", shown(&output));
+        assert!(output.stderr.is_empty(), "{args:?}: {}", shown(&output));
+    }
+    // A reader of what is said on standard error may go away too.
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let status = sandbox.tyran().args(["scan-push", "no-such-remote", "x"]).stderr(writer).output().unwrap().status;
+    assert_eq!(status.code(), Some(3));
+}
+
+#[test]
+fn output_that_cannot_be_written_is_an_error() {
+    let sandbox = Sandbox::new();
+    for args in [&["hosts"][..], &["man"], &["completions", "zsh"], &["rules", "list"], &["plan", "--", "ls"]] {
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let output = sandbox.tyran().args(args).stdout(full).stderr(std::process::Stdio::piped()).output().unwrap();
+        assert_eq!(output.status.code(), Some(3), "{args:?}: {}", shown(&output));
+        assert!(String::from_utf8_lossy(&output.stderr).contains("tyran: refused"), "{args:?}: {}", shown(&output));
+    }
+}

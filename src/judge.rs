@@ -7,6 +7,7 @@ mod reading;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use bstr::{BStr, BString};
@@ -27,7 +28,7 @@ use crate::scan::suppress::Suppressed;
 use crate::scan::{Coverage, Finding};
 use crate::text::SafeText;
 use crate::verdict::{Class, Clearance, Question, Refusal, Verdict};
-use crate::world::{Caution, Environment, World};
+use crate::world::{Caution, Environment, World, plant};
 
 use reading::{Memory, scanned};
 
@@ -218,8 +219,7 @@ fn with_unseen(world: &World, publishes: &[Publish], judged: Judged, unseen: &[S
 /// Whether git's own hooks will run for a publish.
 fn net_reads(world: &World, publish: &Publish) -> bool {
     let Some(git) = repository_of(publish) else { return false };
-    let Ok(own) = crate::net::place::Own::of_process() else { return false };
-    let holds = |name| matches!(crate::net::standing(world, &git, name, &own), Ok(crate::net::Standing::Holds(_)));
+    let holds = |name| net_holds(world, &git, name);
     match publish {
         Publish::Push(_) | Publish::Widest(_) => holds("pre-push"),
         Publish::Commit(_) => holds("pre-commit") && holds("commit-msg"),
@@ -274,22 +274,60 @@ pub fn hook_lines(world: &World, args: &[OsString], lines: &[u8], setup: &Setup,
     judged
 }
 
+/// How long before a gate's deadline the judgement gives up, so that what it then says is still heard.
+const GIVEN_UP_BEFORE: Duration = Duration::from_millis(250);
+
+/// What git's own hooks are known to read of what a gate was asked about.
+#[derive(Debug, Default)]
+pub struct NetCover {
+    asked: Mutex<Option<(World, Arc<Vec<Publish>>)>>,
+    holds: OnceLock<bool>,
+}
+
+impl NetCover {
+    fn of(&self, world: &World, publishes: &Arc<Vec<Publish>>) {
+        let asked = Some((world.clone(), Arc::clone(publishes)));
+        *self.asked.lock().unwrap_or_else(PoisonError::into_inner) = asked;
+    }
+
+    /// Whether everything that would be published goes past hooks that are in place. Asked only when
+    /// time runs out, since it costs a run of git.
+    pub fn holds(&self) -> bool {
+        *self.holds.get_or_init(|| {
+            let asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            asked.is_some_and(|(mut world, publishes)| {
+                world.deadline = None;
+                !publishes.is_empty() && publishes.iter().all(|publish| net_reads(&world, publish))
+            })
+        })
+    }
+}
+
 /// The judgement of a gate's child: the reply holds the whole text that is shown.
-pub fn for_gate(question: &Asked) -> Reply {
+pub fn for_gate(question: &Asked, cover: &NetCover) -> Reply {
     let started = Instant::now();
+    let within = Duration::from_millis(question.within_millis);
     let env: Environment = question.env.iter().map(|(name, value)| (name.into(), value.into())).collect();
     let mut world = match with_recorded_git(World::new(env, question.cwd.clone(), Caution::Gate)) {
         Ok(world) => world,
         Err(refusal) => return Reply { decision: "refuse".to_owned(), text: refusal.to_string() },
     };
-    world.deadline = Some(started + Duration::from_millis(question.within_millis));
+    let deadline = started + within.saturating_sub(GIVEN_UP_BEFORE.min(within / 4));
+    world.deadline = Some(deadline);
     let setup = Setup::for_gate(&world);
     let judged = match &question.subject {
         Subject::Command { text, zsh, .. } => {
-            command(&world, text.as_bytes(), if *zsh { Shell::Zsh } else { Shell::Bash }, &setup, started)
+            let shell = if *zsh { Shell::Zsh } else { Shell::Bash };
+            gated(&world, text.as_bytes(), shell, &setup, cover, started)
         }
-        Subject::Texts { tool, texts } => payload(&world, texts_of(tool, texts), &setup, started),
+        Subject::Texts { tool, texts, files } => match texts_of(tool, texts, files) {
+            Ok(texts) => payload(&world, texts, &setup, started),
+            Err(fault) => refused(Refusal::from(fault), started),
+        },
     };
+    if is_out_of_time(&judged, deadline) && cover.holds() {
+        return Reply { decision: "pass".to_owned(), text: String::new() };
+    }
     let mut text = Vec::new();
     let written = crate::cli::write_report(&world, &judged, Format::Human, &mut text, &Terminal::plain());
     match (&judged.verdict, written) {
@@ -304,14 +342,77 @@ pub fn for_gate(question: &Asked) -> Reply {
     }
 }
 
-/// The payload of a tool that reaches a server: every string of its input.
-fn texts_of(tool: &str, texts: &[String]) -> Payload {
-    Payload {
-        parts: vec![Texts::part(texts.iter().map(|text| (ItemKind::Command, BString::from(text.as_str()))))],
+/// Whether the answer is no because there was no time left to look: git's own hooks have no deadline.
+fn is_out_of_time(judged: &Judged, deadline: Instant) -> bool {
+    match &judged.verdict {
+        Verdict::Refuse(refusal) => match refusal.class {
+            Class::Deadline => true,
+            // Plumbing that was stopped at the deadline says so in its own words.
+            Class::Plumbing => Instant::now() >= deadline,
+            _ => false,
+        },
+        Verdict::Pass(_) | Verdict::Ask(_) => false,
+    }
+}
+
+/// What a command line would publish, where a program that nobody can read is left to git's own hooks
+/// when those are in place as it will see them (design principle 4).
+fn gated(world: &World, text: &[u8], shell: Shell, setup: &Setup, cover: &NetCover, started: Instant) -> Judged {
+    let mut plan = command::read(text, world, shell);
+    let opaque = std::mem::take(&mut plan.opaque);
+    let could_not_be_read = !opaque.is_empty();
+    plan.opaque = left_by_the_net(world, opaque);
+    let pasted = plan.pasted.clone();
+    match bounded(plan) {
+        Ok(publishes) if publishes.is_empty() && could_not_be_read => {
+            answered(Verdict::Pass(Clearance::left_to_the_net()), started)
+        }
+        Ok(publishes) if publishes.is_empty() => answered(Verdict::Pass(Clearance::nothing_published()), started),
+        Ok(publishes) => {
+            let publishes = Arc::new(publishes);
+            cover.of(world, &publishes);
+            plant::at("reading");
+            published(world, &publishes, Some(&Said { line: text, pasted: &pasted }), setup, started)
+        }
+        Err((_, verdict)) => answered(verdict, started),
+    }
+}
+
+/// Programs for which git's own hooks would not run.
+fn left_by_the_net(world: &World, opaque: Vec<Opaque>) -> Vec<Opaque> {
+    let mut known: Vec<(GitContext, bool)> = Vec::new();
+    opaque
+        .into_iter()
+        .filter(|opaque| {
+            let git = GitContext { dir: opaque.dir.clone(), env: opaque.env.clone(), globals: Vec::new() };
+            let seen = known.iter().find(|(known, _)| *known == git).map(|(_, holds)| *holds);
+            let holds = seen.unwrap_or_else(|| net_holds(world, &git, "pre-push"));
+            if seen.is_none() {
+                known.push((git, holds));
+            }
+            !holds
+        })
+        .collect()
+}
+
+/// Whether git's own hook of a name would run.
+fn net_holds(world: &World, git: &GitContext, name: &str) -> bool {
+    let Ok(own) = crate::net::place::Own::of_process() else { return false };
+    matches!(crate::net::standing(world, git, name, &own), Ok(crate::net::Standing::Holds(_)))
+}
+
+/// The payload of a tool that reaches a server: every string of its input, and the files that it takes.
+fn texts_of(tool: &str, texts: &[String], taken: &[PathBuf]) -> Result<Payload, Fault> {
+    let mut parts = vec![Texts::part(texts.iter().map(|text| (ItemKind::Command, BString::from(text.as_str()))))];
+    if !taken.is_empty() {
+        parts.push(files::part(taken)?);
+    }
+    Ok(Payload {
+        parts,
         destinations: vec![Destination { url: SafeText::quoted(tool.as_bytes(), 100), refs: Vec::new() }],
         exact: true,
         ..Payload::default()
-    }
+    })
 }
 
 /// What a CI run, or a caller who names a base, is to read: everything from the base on.

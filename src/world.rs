@@ -32,6 +32,17 @@ pub enum Caution {
     ByHand,
 }
 
+/// What a judged command would read as its standard input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Input {
+    /// Whatever the host's tool has, of which nothing is known.
+    Inherited,
+    /// Nothing at all.
+    Nothing,
+    /// What somebody types after it was started.
+    TypedLater,
+}
+
 /// Everything tyran knows of the machine it runs on.
 #[derive(Clone, Debug)]
 pub struct World {
@@ -43,6 +54,8 @@ pub struct World {
     pub deadline: Option<Instant>,
     /// Who asked.
     pub caution: Caution,
+    /// What the judged command would read as its standard input.
+    pub input: Input,
     git: Option<PathBuf>,
     answers: Option<Arc<Answers>>,
 }
@@ -59,7 +72,7 @@ impl World {
     /// A world from its parts, as tests make it.
     pub fn new(env: Environment, cwd: PathBuf, caution: Caution) -> Self {
         let git = look_up(OsStr::new("git"), env.get(OsStr::new("PATH")).map(OsString::as_os_str), &cwd);
-        Self { env, cwd, deadline: None, caution, git, answers: None }
+        Self { env, cwd, deadline: None, caution, input: Input::Inherited, git, answers: None }
     }
 
     /// The same world with another git, as `setup` recorded it: gate and net run only that one.

@@ -7,14 +7,19 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use bstr::BString;
 use serde::{Deserialize, Serialize};
 
-use crate::command::plan::{Outcome, Plan};
+use crate::command::plan::{GitContext, Outcome, Plan};
 use crate::command::{self, Shell};
 use crate::install::recorded::Recorded;
+use crate::judge::NetCover;
+use crate::net::place::Own;
+use crate::net::{self, Standing};
 use crate::text::SafeText;
 use crate::verdict::{Class, Refusal};
 use crate::world::child::{ChildFault, Job};
@@ -22,6 +27,7 @@ use crate::world::{Caution, Environment, World, plant, scratch};
 
 use super::emit::Decision;
 use super::event::{Call, ShellCommand};
+use super::session;
 use super::table::{Host, ShellState, ToolShell};
 
 /// Most bytes of memory that the child may make its own; a pack that it maps does not count.
@@ -32,6 +38,9 @@ const ANSWER_LIMIT_BYTES: usize = 1 << 20;
 
 /// How much of the time is kept back for writing the answer.
 const KEPT_BACK: Duration = Duration::from_millis(150);
+
+/// What is to be done after a deadline: what is read with the gate's own engine is remembered.
+pub const AFTER_DEADLINE: &str = "run `tyran scan-push --engine embedded` with the push's own arguments; what it reads is remembered, and the same push then passes in time";
 
 /// What the child is asked.
 #[derive(Debug, Serialize, Deserialize)]
@@ -64,6 +73,8 @@ pub enum Subject {
         tool: String,
         /// The texts.
         texts: Vec<String>,
+        /// Files that it takes as they are. Absolute.
+        files: Vec<PathBuf>,
     },
 }
 
@@ -77,7 +88,7 @@ pub struct Reply {
 }
 
 /// Judges one command.
-pub fn command(host: &Host, command: &ShellCommand, _session: &str, deadline: Instant) -> Decision {
+pub fn command(host: &Host, command: &ShellCommand, deadline: Instant) -> Decision {
     let world = match world(host, command.cwd.as_deref()) {
         Ok(world) => world,
         Err(refusal) => return Decision::from(&refusal),
@@ -89,6 +100,11 @@ pub fn command(host: &Host, command: &ShellCommand, _session: &str, deadline: In
         ToolShell::Bash | ToolShell::Powershell | ToolShell::Cmd => Shell::Bash,
     };
     let plan = command::read(command.text.as_bytes(), &world, shell);
+    if let Some(program) = session::opened(host, &command.text, &world, shell, &plan)
+        && !net_holds(&world)
+    {
+        return Decision::from(&unshown(host, &format!("{program} opens a session")));
+    }
     if is_inert(&plan) {
         return Decision::Pass;
     }
@@ -135,15 +151,29 @@ fn world(host: &Host, cwd: Option<&Path>) -> Result<World, Refusal> {
 }
 
 /// Text typed into an open session, which the host does not show.
-pub fn typing(host: &Host, tool: &str, _deadline: Instant) -> Decision {
-    Decision::from(&Refusal::new(
+pub fn typing(host: &Host, tool: &str) -> Decision {
+    match world(host, None) {
+        Ok(world) if net_holds(&world) => Decision::Pass,
+        Ok(_) => Decision::from(&unshown(host, &format!("{tool} types into an open session"))),
+        Err(refusal) => Decision::from(&refusal),
+    }
+}
+
+/// What is typed into a session is not shown to us; where git's own hooks are in place they read what it
+/// publishes.
+fn unshown(host: &Host, what: &str) -> Refusal {
+    Refusal::new(
         Class::Unknowable,
-        SafeText::quoted(
-            format!("{tool} of {} types into an open session without showing what", host.product).as_bytes(),
-            200,
-        ),
-        "run the command as a call of its own",
-    ))
+        SafeText::quoted(format!("{what}, and {} does not show what is typed into it", host.product).as_bytes(), 300),
+        "run the command as a call of its own; or `tyran install git`, whose hooks read what is pushed",
+    )
+}
+
+/// Whether git's own hooks would run for a plain push here.
+fn net_holds(world: &World) -> bool {
+    let git = GitContext { dir: world.cwd.clone(), env: world.env.clone(), globals: Vec::new() };
+    let Ok(own) = Own::of_process() else { return false };
+    matches!(net::standing(world, &git, "pre-push", &own), Ok(Standing::Holds(_)))
 }
 
 /// Files that a tool would write: judged for tampering alone.
@@ -161,10 +191,11 @@ pub fn writing(host: &Host, paths: &[PathBuf]) -> Decision {
 }
 
 /// Texts that would reach a server.
-pub fn texts(tool: &str, texts: &[BString], deadline: Instant) -> Decision {
+pub fn texts(tool: &str, texts: &[BString], files: &[PathBuf], deadline: Instant) -> Decision {
     let env: Environment = std::env::vars_os().collect();
     let world = World::new(env, PathBuf::from("/"), Caution::Gate);
-    let subject = Subject::Texts { tool: tool.to_owned(), texts: texts.iter().map(ToString::to_string).collect() };
+    let texts = texts.iter().map(ToString::to_string).collect();
+    let subject = Subject::Texts { tool: tool.to_owned(), texts, files: files.to_owned() };
     ask(subject, &world, deadline)
 }
 
@@ -210,14 +241,12 @@ fn child_reply(subject: Subject, world: &World, left: Duration) -> Result<Reply,
         ChildFault::TimedOut { after, .. } => Refusal::new(
             Class::Deadline,
             format!("deadline-exceeded: there was no verdict after {} ms", after.as_millis()),
-            "run `tyran scan-push` with the push's own arguments; what it reads is remembered, and the same push then passes in time",
+            AFTER_DEADLINE,
         ),
         other @ (ChildFault::NotStarted { .. }
         | ChildFault::Flooded { .. }
         | ChildFault::Cancelled { .. }
-        | ChildFault::Pipe { .. }) => {
-            Refusal::internal(format!("exited-without-decision: {other}"))
-        }
+        | ChildFault::Pipe { .. }) => Refusal::internal(format!("exited-without-decision: {other}")),
     })?;
     if !done.status.success() {
         return Err(Refusal::internal(format!("exited-without-decision: the judgement ended with {}", done.status)));
@@ -247,12 +276,48 @@ pub fn serve() -> u8 {
         Ok(question) => question,
         Err(_) => return 3,
     };
-    let reply = crate::judge::for_gate(&question);
-    match serde_json::to_writer(std::io::stdout().lock(), &reply) {
+    let cover = Arc::new(NetCover::default());
+    let answered = Arc::new(AtomicBool::new(false));
+    watch(Arc::clone(&cover), Arc::clone(&answered), Duration::from_millis(question.within_millis));
+    let reply = crate::judge::for_gate(&question, &cover);
+    say(&reply, &answered)
+}
+
+/// Writes the reply, unless another was written already: whoever claims it first.
+fn say(reply: &Reply, answered: &AtomicBool) -> u8 {
+    if answered.swap(true, Ordering::AcqRel) {
+        // The other one ends the process as soon as it has written.
+        std::thread::sleep(Duration::from_secs(1));
+        return 3;
+    }
+    match serde_json::to_writer(std::io::stdout().lock(), reply) {
         Ok(()) => 0,
         Err(_) => 3,
     }
 }
+
+/// At the very end of its time a judgement that hangs is left to git's own hooks, where those will read
+/// all that it was asked about: they have no deadline.
+fn watch(cover: Arc<NetCover>, answered: Arc<AtomicBool>, within: Duration) {
+    let first = within.saturating_sub(ASKED_BEFORE.min(within / 2));
+    let last = within.saturating_sub(SAID_BEFORE.min(within / 8));
+    std::thread::spawn(move || {
+        let started = Instant::now();
+        std::thread::sleep(first);
+        if answered.load(Ordering::Acquire) || !cover.holds() {
+            return;
+        }
+        std::thread::sleep(last.saturating_sub(started.elapsed()));
+        let reply = Reply { decision: "pass".to_owned(), text: String::new() };
+        std::process::exit(i32::from(say(&reply, &answered)));
+    });
+}
+
+/// How long before the end git's own hooks are asked after.
+const ASKED_BEFORE: Duration = Duration::from_millis(1500);
+
+/// How long before the end it is said that they will read it.
+const SAID_BEFORE: Duration = Duration::from_millis(120);
 
 /// What is not had cannot be taken: an allocation past it fails, the child dies, and that refuses.
 fn limit_memory() {
@@ -273,20 +338,26 @@ pub fn end_all() {
 /// One line for a session's start: what is active, or what is missing.
 pub fn session_line(host: &Host, _deadline: Instant) -> String {
     let Ok(world) = world(host, None) else { return String::new() };
-    let git = crate::command::plan::GitContext { dir: world.cwd.clone(), env: world.env.clone(), globals: Vec::new() };
-    let own = crate::net::place::Own::of_process().ok();
-    let net = own.and_then(|own| crate::net::standing(&world, &git, "pre-push", &own).ok());
-    match net {
-        Some(crate::net::Standing::Holds(_)) => "tyran is active: the gate reads each command, and git's own hooks check every push.".to_owned(),
-        Some(crate::net::Standing::Cut(_)) | Some(crate::net::Standing::Absent) | None => {
-            "tyran is active: the gate reads each command. git's own hooks are not in place here; `tyran install git` puts them there.".to_owned()
-        }
+    if net_holds(&world) {
+        "tyran is active: the gate reads each command, and git's own hooks check every push."
+    } else {
+        "tyran is active: the gate reads each command. git's own hooks are not in place here; `tyran install git` puts them there."
     }
+    .to_owned()
 }
 
 /// After a shell call: pushes that the net did not see, told in one line.
-pub fn unseen_pushes(call: &Call) -> String {
-    let Call::Shell(commands) = call else { return String::new() };
+pub fn unseen_pushes(host: &Host, call: &Call) -> String {
+    let (Call::Shell(commands) | Call::Publishing { commands, .. }) = call else { return String::new() };
     let dirs: std::collections::BTreeSet<_> = commands.iter().filter_map(|command| command.cwd.as_deref()).collect();
-    dirs.into_iter().map(super::unseen::line).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("\n")
+    // Without the net every push goes past it, and the gate has answered for what it read.
+    let told = |dir: &Path| {
+        let line = super::unseen::line(dir);
+        if line.is_empty() || world(host, Some(dir)).is_ok_and(|world| net_holds(&world)) {
+            line
+        } else {
+            String::new()
+        }
+    };
+    dirs.into_iter().map(told).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("\n")
 }

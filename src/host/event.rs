@@ -11,6 +11,7 @@ use bstr::BString;
 use serde_json::{Map, Value};
 
 use super::table::{Host, ShellTool, Slot, Table, ToolShell};
+use super::tools;
 
 /// One event, understood.
 #[derive(Debug)]
@@ -45,6 +46,10 @@ pub enum Call {
         tool: String,
         /// Every string of its input.
         texts: Vec<BString>,
+        /// Files that it names and does not spell out. Absolute.
+        files: Vec<PathBuf>,
+        /// What it runs here besides.
+        commands: Vec<ShellCommand>,
     },
     /// Nothing of ours.
     Other,
@@ -120,6 +125,22 @@ pub struct Rejected<'t> {
     pub name: String,
     /// Why.
     pub fault: EventFault,
+}
+
+impl Rejected<'_> {
+    /// Whether the host says that it fired an event at which a refusal stops something.
+    pub fn is_pre_tool(&self) -> bool {
+        let fired = match &self.fault {
+            EventFault::Mismatch { found, .. } => found,
+            EventFault::Empty
+            | EventFault::Malformed(_)
+            | EventFault::NotAnObject
+            | EventFault::Unknown(_)
+            | EventFault::NoTool
+            | EventFault::NoCommand { .. } => &self.name,
+        };
+        self.host.is_some_and(|host| host.events.slot(fired) == Some(Slot::PreTool))
+    }
 }
 
 /// Reads an event. `default` is the row of `--host`, `registered` the event of `--event`.
@@ -236,32 +257,9 @@ fn call(payload: &Value, host: &Host, event: &str) -> Result<Call, EventFault> {
     if host.tools.writing.contains(&tool) {
         return Ok(Call::Writing(paths(&input)));
     }
-    let lower = tool.to_lowercase();
-    let reaches_a_server = host.tools.publishing.iter().any(|part| lower.contains(&part.to_lowercase()));
-    if reaches_a_server && WRITES.iter().any(|verb| lower.contains(verb)) {
-        let mut texts = Vec::new();
-        collect_texts(&input, &mut texts);
-        return Ok(Call::Publishing { tool, texts });
-    }
     // A tool that the row does not know and that carries a command is taken for a shell: hosts rename
     // their tools, and a silent pass would be the gate's end.
-    if let Some(unknown) = unknown_shell(&tool, &input) {
-        return shell_call(payload, &input, host, &unknown);
-    }
-    Ok(Call::Other)
-}
-
-/// Parts of tool names which say that something is written on a server.
-const WRITES: &[&str] = &[
-    "push", "commit", "create", "update", "upload", "publish", "write", "add", "put", "post", "send", "comment",
-    "reply", "merge", "release", "gist", "fork", "edit", "import", "submit", "set_", "apply",
-];
-
-fn unknown_shell(tool: &str, input: &Value) -> Option<ShellTool> {
-    ["command", "commands", "cmd", "script", "command_line", "CommandLine"]
-        .into_iter()
-        .find(|key| input.get(key).is_some_and(|value| value.is_string() || value.is_array()))
-        .map(|key| ShellTool { name: tool.to_owned(), command: key.to_owned(), shell: ToolShell::Bash })
+    tools::call(&tool, &input, host, directory(payload, host).as_deref())
 }
 
 /// The tool's input: an object, or a JSON string of one (older builds of some hosts).
@@ -285,7 +283,7 @@ fn shell_call(payload: &Value, input: &Value, host: &Host, tool: &ShellTool) -> 
 }
 
 /// One text, or a list of texts (each a command of its own), none of them empty of everything.
-fn commands(value: &Value) -> Option<Vec<String>> {
+pub(super) fn commands(value: &Value) -> Option<Vec<String>> {
     match value {
         Value::String(text) => match serde_json::from_str::<Value>(text) {
             // A list that arrives as a JSON string.
@@ -330,7 +328,7 @@ fn directory(payload: &Value, host: &Host) -> Option<PathBuf> {
 }
 
 /// Every string below a key that says it is a path.
-fn paths(input: &Value) -> Vec<PathBuf> {
+pub(super) fn paths(input: &Value) -> Vec<PathBuf> {
     let mut texts = Vec::new();
     collect_paths(input, &mut texts);
     texts.sort();
@@ -371,21 +369,6 @@ fn patched(text: &str) -> impl Iterator<Item = PathBuf> + '_ {
             .or_else(|| line.strip_prefix("+++ "))?;
         Some(Path::new(named.trim()).to_owned())
     })
-}
-
-/// Every string of a value, keys included: a server is sent both.
-fn collect_texts(value: &Value, found: &mut Vec<BString>) {
-    match value {
-        Value::String(text) => found.push(BString::from(text.as_str())),
-        Value::Array(list) => list.iter().for_each(|value| collect_texts(value, found)),
-        Value::Object(map) => {
-            for (key, value) in map {
-                found.push(BString::from(key.as_str()));
-                collect_texts(value, found);
-            }
-        }
-        Value::Null | Value::Bool(_) | Value::Number(_) => {}
-    }
 }
 
 /// The value at a path of own keys; a number is a place in an array.

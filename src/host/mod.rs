@@ -9,5 +9,7 @@ pub mod child;
 pub mod emit;
 pub mod event;
 pub mod runtime;
+mod session;
 pub mod table;
+mod tools;
 pub mod unseen;

@@ -24,7 +24,7 @@ use crate::world::plant;
 
 use super::child;
 use super::emit::{Answer, Decision, compose};
-use super::event::{self, Call, Event, EventFault};
+use super::event::{self, Call, Event, EventFault, ShellCommand};
 use super::table::{Host, Slot, Table};
 
 /// Most bytes of one event.
@@ -135,21 +135,13 @@ fn gate(table: &Table, registration: &Registration, started: Instant) -> u8 {
     let is_probe = default.events.slot(&declared).is_some_and(|slot| !slot.can_refuse());
     let deadline = started + registration.deadline;
     let claim = Arc::new(Claim(AtomicBool::new(false)));
-    let late = if is_probe {
-        Answer::of(&Decision::Pass, default, &declared)
-    } else {
-        late_answer(default, &declared, registration.deadline)
+    let said = |refusal: &Refusal| {
+        if is_probe { noted(refusal, default, &declared) } else { Answer::refusal(refusal, default, &declared) }
     };
-    watch(Arc::clone(&claim), late, deadline);
-    let answer = panic::catch_unwind(AssertUnwindSafe(|| answer(table, default, registration, deadline)))
-        .unwrap_or_else(|_| {
-            let refusal = Refusal::internal("a defect of tyran's own ended the judgement");
-            if is_probe {
-                Answer::of(&Decision::Pass, default, &declared)
-            } else {
-                Answer::refusal(&refusal, default, &declared)
-            }
-        });
+    watch(Arc::clone(&claim), said(&late(registration.deadline)), deadline);
+    let judged = AssertUnwindSafe(|| answer(table, default, registration, is_probe, deadline));
+    let answer = panic::catch_unwind(judged)
+        .unwrap_or_else(|_| said(&Refusal::internal("a defect of tyran's own ended the judgement")));
     if !claim.take() {
         // The deadline has written, or is writing: what was judged after it is discarded.
         thread::sleep(WRITE_GRACE * 4);
@@ -158,13 +150,17 @@ fn gate(table: &Table, registration: &Registration, started: Instant) -> u8 {
     write(&answer, deadline)
 }
 
-fn late_answer(host: &Host, event: &str, after: Duration) -> Answer {
-    let refusal = Refusal::new(
+fn late(after: Duration) -> Refusal {
+    Refusal::new(
         Class::Deadline,
         format!("deadline-exceeded: there was no verdict after {} ms", after.as_millis()),
-        "run `tyran scan-push` with the push's own arguments; what it reads is remembered, and the same push then passes in time",
-    );
-    Answer::refusal(&refusal, host, event)
+        child::AFTER_DEADLINE,
+    )
+}
+
+/// What a probe says of its own failure: the smallest answer there is, and a note that nobody has to read.
+fn noted(refusal: &Refusal, host: &Host, event: &str) -> Answer {
+    Answer { stderr: format!("tyran: {}\n", refusal.what), ..Answer::of(&Decision::Pass, host, event) }
 }
 
 /// Holds the deadline on a thread of its own.
@@ -188,13 +184,13 @@ fn watch(claim: Arc<Claim>, late: Answer, deadline: Instant) {
 }
 
 /// The answer to whatever the host wrote.
-fn answer(table: &Table, default: &Host, registration: &Registration, deadline: Instant) -> Answer {
+fn answer(table: &Table, default: &Host, registration: &Registration, is_probe: bool, deadline: Instant) -> Answer {
     plant::at("gate");
+    let declared = registration.event.as_deref().unwrap_or(first_event(default));
     let bytes = match read_event() {
         Ok(bytes) => bytes,
-        Err(refusal) => {
-            return Answer::refusal(&refusal, default, registration.event.as_deref().unwrap_or(first_event(default)));
-        }
+        Err(refusal) if is_probe => return noted(&refusal, default, declared),
+        Err(refusal) => return Answer::refusal(&refusal, default, declared),
     };
     match event::read(&bytes, table, default, registration.event.as_deref()) {
         Ok(event) if event.slot == Slot::PreTool => {
@@ -207,7 +203,10 @@ fn answer(table: &Table, default: &Host, registration: &Registration, deadline: 
         Err(rejected) => {
             let refusal = event_refusal(&rejected.fault);
             match rejected.host {
+                // An event that could be refused is, even where the entry is a probe's.
+                Some(host) if is_probe && !rejected.is_pre_tool() => noted(&refusal, host, &rejected.name),
                 Some(host) => Answer::refusal(&refusal, host, &rejected.name),
+                None if is_probe => noted(&refusal, default, declared),
                 None => Answer::universal(&refusal),
             }
         }
@@ -247,13 +246,17 @@ fn read_event() -> Result<Vec<u8>, Refusal> {
 fn decide(event: &Event<'_>, deadline: Instant) -> Decision {
     match &event.call {
         Call::Other => Decision::Pass,
-        Call::Shell(commands) => {
-            compose(commands.iter().map(|command| child::command(event.host, command, &event.session, deadline)))
-        }
-        Call::Typing { tool } => child::typing(event.host, tool, deadline),
+        Call::Shell(commands) => judged(event, commands, deadline),
+        Call::Typing { tool } => child::typing(event.host, tool),
         Call::Writing(paths) => child::writing(event.host, paths),
-        Call::Publishing { tool, texts } => child::texts(tool, texts, deadline),
+        Call::Publishing { tool, texts, files, commands } => {
+            compose([child::texts(tool, texts, files, deadline), judged(event, commands, deadline)])
+        }
     }
+}
+
+fn judged(event: &Event<'_>, commands: &[ShellCommand], deadline: Instant) -> Decision {
+    compose(commands.iter().map(|command| child::command(event.host, command, deadline)))
 }
 
 /// Writes what was asked and answered into the journal. What publishes nothing is not worth a line.
@@ -265,8 +268,10 @@ fn note(event: &Event<'_>, decision: &Decision, started: Instant) {
     };
     let class = text.split(['(', ')']).nth(1).unwrap_or_default();
     let dir = match &event.call {
-        Call::Shell(commands) => commands.iter().find_map(|command| command.cwd.as_ref()),
-        Call::Typing { .. } | Call::Writing(_) | Call::Publishing { .. } | Call::Other => None,
+        Call::Shell(commands) | Call::Publishing { commands, .. } => {
+            commands.iter().find_map(|command| command.cwd.as_ref())
+        }
+        Call::Typing { .. } | Call::Writing(_) | Call::Other => None,
     };
     journal::append(&Record {
         at: journal::now(),
@@ -300,7 +305,7 @@ pub fn refuse_after_panic(args: &[OsString]) -> u8 {
 fn probe(event: &Event<'_>, deadline: Instant) -> Answer {
     let text = match event.slot {
         Slot::SessionStart => child::session_line(event.host, deadline),
-        Slot::PostTool => child::unseen_pushes(&event.call),
+        Slot::PostTool => child::unseen_pushes(event.host, &event.call),
         Slot::PreTool
         | Slot::UserPrompt
         | Slot::Stop

@@ -309,16 +309,16 @@ fn short(host: &Host, found: &Found) -> Option<String> {
 
 /// Whether the program of a call is there; says so where it is not.
 fn is_startable(found: &Found, problems: &mut Vec<String>) -> bool {
-    let words = found.call.words();
-    let Some(program) = words.first() else {
+    // A script is started by its interpreter, and is tried.
+    let Some(program) = found.call.program().or_else(|| found.call.words().first().cloned()) else {
         problems.push("its command cannot be read".to_owned());
         return false;
     };
-    if !Path::new(program).is_absolute() {
+    if !Path::new(&program).is_absolute() {
         problems.push(format!("{program:?} is not an absolute path: whoever changes PATH changes the gate"));
         return false;
     }
-    if look_up(program.as_ref(), None, Path::new("/")).is_none() {
+    if look_up(program.as_str().as_ref(), None, Path::new("/")).is_none() {
         problems.push(format!("{program} is not there or not executable"));
         return false;
     }

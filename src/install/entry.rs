@@ -9,10 +9,17 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 
-use crate::host::table::{EntryForm, EntryShape, Host, Slot, TimeUnit};
+use crate::host::table::{EntryForm, EntryShape, FailPolicy, Host, Slot, TimeUnit};
 
 /// How long a host is told to wait.
 pub const TIMEOUT_SECONDS: u64 = 60;
+
+/// How long it is told to wait for what can refuse nothing.
+const PROBE_TIMEOUT_SECONDS: u64 = 10;
+
+/// What stands around a call where the host lets a command run when its hook is gone or dies: a shell of
+/// our own, since the host's may be any, which ends as a refusal for whatever it could not start.
+const GUARD: &str = r#""$0" "$@" || { [ $? -eq 2 ] || echo "tyran: refused (installation). It could not be run or died; run tyran doctor" >&2; exit 2; }"#;
 
 /// When the gate gives up by itself, where the host was told how long to wait. Elsewhere the gate's own
 /// default holds, which lies inside the shortest default that is known.
@@ -53,10 +60,26 @@ pub struct Addition {
 pub fn words(host: &Host, event: &str, program: &Path) -> Vec<String> {
     let mut words: Vec<String> =
         [&program.to_string_lossy(), "gate", "--host", &host.id, "--event", event].map(str::to_owned).into();
-    if waits(host) {
+    if waits(host) && can_refuse(host, event) {
         words.extend(["--deadline".to_owned(), DEADLINE_SECONDS.to_string()]);
     }
     words
+}
+
+fn can_refuse(host: &Host, event: &str) -> bool {
+    host.events.slot(event).is_some_and(Slot::can_refuse)
+}
+
+/// One line for a shell that makes the call, guarded where the host itself would let the command run when
+/// the program is missing or dies.
+pub fn guarded(host: &Host, event: &str, program: &Path) -> String {
+    let words = words(host, event, program);
+    let is_open = host.failure.policy == FailPolicy::Open && host.failure.switch_key.is_none();
+    if is_open && host.entry.form == EntryForm::Shell && can_refuse(host, event) {
+        format!("/bin/sh -c '{GUARD}' {}", line(&words))
+    } else {
+        line(&words)
+    }
 }
 
 /// Whether the entry says how long to wait: a field of ours, or a timer in our own module.
@@ -71,7 +94,7 @@ fn waits(host: &Host) -> bool {
         | EntryShape::Goose
         | EntryShape::Kiro
         | EntryShape::KiroAgent
-        | EntryShape::Antigravity => timeout(host).is_some(),
+        | EntryShape::Antigravity => timeout(host, Slot::PreTool).is_some(),
         EntryShape::Plugin | EntryShape::AmpPlugin => true,
         EntryShape::Windsurf | EntryShape::Vibe | EntryShape::Script => false,
     }
@@ -79,10 +102,11 @@ fn waits(host: &Host) -> bool {
 
 /// The timeout in the row's unit; `None` where it has none, or it is not established what a number
 /// would mean.
-pub fn timeout(host: &Host) -> Option<u64> {
+pub fn timeout(host: &Host, slot: Slot) -> Option<u64> {
+    let seconds = if slot.can_refuse() { TIMEOUT_SECONDS } else { PROBE_TIMEOUT_SECONDS };
     match host.timeout.unit {
-        TimeUnit::Seconds => Some(TIMEOUT_SECONDS),
-        TimeUnit::Milliseconds => Some(TIMEOUT_SECONDS * 1000),
+        TimeUnit::Seconds => Some(seconds),
+        TimeUnit::Milliseconds => Some(seconds * 1000),
         TimeUnit::None | TimeUnit::Unknown => None,
     }
 }
@@ -152,7 +176,7 @@ fn group(matcher: Option<&str>, leaf: Value) -> Value {
 /// The innermost object.
 fn leaf(host: &Host, event: &str, slot: Slot, program: &Path) -> Value {
     let words = words(host, event, program);
-    let line = line(&words);
+    let line = guarded(host, event, program);
     let matcher = matcher(host, event, slot);
     let mut leaf = Map::new();
     let mut put = |key: &str, value: Value| {
@@ -207,7 +231,7 @@ fn leaf(host: &Host, event: &str, slot: Slot, program: &Path) -> Value {
         put("cache_ttl_seconds", 0.into());
         put_timeout = "timeout_ms";
     }
-    if let Some(timeout) = timeout(host).filter(|_| waits(host)) {
+    if let Some(timeout) = timeout(host, slot).filter(|_| waits(host)) {
         put(put_timeout, timeout.into());
     }
     if let Some((key, value)) = switch(host).filter(|_| slot.can_refuse()) {
@@ -278,6 +302,13 @@ impl Call {
             Self::Words(words) => words.clone(),
             Self::Line(line) => shell_words::split(line).unwrap_or_default(),
         }
+    }
+
+    /// The program of ours that is called in the end.
+    pub fn program(&self) -> Option<String> {
+        let words = self.words();
+        let gate = words.iter().position(|word| word == "gate")?;
+        words.get(gate.checked_sub(1)?).cloned()
     }
 
     /// How it is started: program and arguments.

@@ -24,6 +24,7 @@ pub struct Clearance(Grounds);
 enum Grounds {
     NothingPublished,
     Clean(Coverage),
+    LeftToTheNet,
 }
 
 impl Clearance {
@@ -37,10 +38,15 @@ impl Clearance {
         Self(Grounds::Clean(coverage))
     }
 
+    /// git's own hooks are in place for all that it publishes, and will read it when it is sent.
+    pub fn left_to_the_net() -> Self {
+        Self(Grounds::LeftToTheNet)
+    }
+
     /// The proof, when something was read.
     pub fn coverage(&self) -> Option<&Coverage> {
         match &self.0 {
-            Grounds::NothingPublished => None,
+            Grounds::NothingPublished | Grounds::LeftToTheNet => None,
             Grounds::Clean(coverage) => Some(coverage),
         }
     }

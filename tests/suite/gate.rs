@@ -18,7 +18,7 @@ fn table() -> Table {
 }
 
 /// Feeds an event to a gate.
-fn fed(mut command: Command, input: &[u8]) -> Output {
+pub fn fed(mut command: Command, input: &[u8]) -> Output {
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     // A gate that refuses its own arguments need not read.
     let _ = child.stdin.take().unwrap().write_all(input);
@@ -39,20 +39,20 @@ fn claude_event(dir: &Path, command: &str) -> Vec<u8> {
 }
 
 /// A repository with a secret that a push would send.
-fn leaky(sandbox: &Sandbox) -> Repo<'_> {
+pub fn leaky(sandbox: &Sandbox) -> Repo<'_> {
     let repo = sandbox.repo("work");
     repo.commit("app.env", format!("GITHUB_TOKEN={}\n", planted::github_token(3)));
     repo
 }
 
 /// A refusal that holds on Claude Code: exit 2, a reason, nothing on standard output.
-fn assert_refused(output: &Output, says: &str) {
+pub fn assert_refused(output: &Output, says: &str) {
     assert_eq!(output.status.code(), Some(2), "{}", shown(output));
     assert!(output.stdout.is_empty(), "{}", shown(output));
     assert!(String::from_utf8_lossy(&output.stderr).contains(says), "{says}\n{}", shown(output));
 }
 
-fn assert_passed(output: &Output) {
+pub fn assert_passed(output: &Output) {
     assert_eq!(output.status.code(), Some(0), "{}", shown(output));
     assert!(output.stdout.is_empty(), "{}", shown(output));
 }

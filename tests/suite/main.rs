@@ -9,6 +9,7 @@ mod commit;
 mod embedded;
 mod gaps;
 mod gate;
+mod gate_tools;
 mod gitleaks;
 mod install;
 mod lfs;

@@ -518,3 +518,70 @@ fn json_with_comments_keeps_every_byte_around_a_change() {
     let deep = "[".repeat(100_000);
     assert!(jsonc::value(&deep).is_err());
 }
+
+/// The calls of a host's entry that can refuse, as they stand in its file.
+fn refusing_calls(sandbox: &Sandbox, host: &Host) -> Vec<entry::Call> {
+    let file = user_file(sandbox, host).unwrap();
+    let found = hosts::calls(host, &file, &fs::read(&file).unwrap()).unwrap();
+    let can_refuse = |event: &str| host.events.slot(event).is_some_and(|slot| slot.can_refuse());
+    found.into_iter().filter(|found| can_refuse(&found.event)).map(|found| found.call).collect()
+}
+
+#[test]
+fn an_entry_whose_program_is_gone_or_dies_refuses_on_hosts_that_would_let_it_run() {
+    use std::process::Stdio;
+    use tyran::host::table::{EntryForm, FailPolicy};
+
+    let sandbox = Sandbox::new();
+    let program = sandbox.path("bin dir/tyran");
+    write(&program, "");
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    write(&sandbox.path("home/.kiro/agents/default.json"), "{\"name\": \"default\"}\n");
+    let shells: Vec<PathBuf> = ["sh", "bash", "dash", "zsh", "fish"]
+        .iter()
+        .filter_map(|name| tyran::world::look_up(name.as_ref(), std::env::var_os("PATH").as_deref(), Path::new("/")))
+        .collect();
+    let mut tried = 0;
+    for host in &table().hosts {
+        let is_open = host.failure.policy == FailPolicy::Open && host.failure.switch_key.is_none();
+        if host.entry.user.is_none() || host.entry.form != EntryForm::Shell || !is_open || !is_json(host) {
+            continue;
+        }
+        fs::remove_file(&program).unwrap();
+        fs::copy(env!("CARGO_BIN_EXE_tyran"), &program).unwrap();
+        let output = sandbox.command(&program).args(["install", &host.id]).output().unwrap();
+        assert!(output.status.success(), "{}: {}", host.id, shown(&output));
+        for call in refusing_calls(&sandbox, host) {
+            assert_eq!(call.program().as_deref(), program.to_str(), "{}", host.id);
+            let entry::Call::Line(line) = &call else { panic!("{}: {call:?}", host.id) };
+            for text in
+                [None, Some("#!/bin/sh\nkill -9 $$\n"), Some("#!/bin/sh\nexit 101\n"), Some("#!/bin/sh\nexit 1\n")]
+            {
+                fs::remove_file(&program).unwrap();
+                if let Some(text) = text {
+                    write(&program, text);
+                    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+                }
+                for shell in &shells {
+                    let output = sandbox.command(shell).arg("-c").arg(line).stdin(Stdio::null()).output().unwrap();
+                    assert_eq!(output.status.code(), Some(2), "{} {text:?} {}", host.id, shown(&output));
+                    assert!(output.stdout.is_empty() && !output.stderr.is_empty(), "{}: {}", host.id, shown(&output));
+                }
+                write(&program, "");
+            }
+            // What tyran says is not touched, whatever it is.
+            for (code, text) in [(0, "printf '{}'"), (2, "printf reason >&2; exit 2")] {
+                write(&program, &format!("#!/bin/sh\n{text}\n"));
+                fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+                let output = sandbox.command("sh").arg("-c").arg(line).stdin(Stdio::null()).output().unwrap();
+                let said = [output.stdout.as_slice(), output.stderr.as_slice()].concat();
+                assert_eq!(
+                    (output.status.code(), said.as_slice()),
+                    (Some(code), if code == 0 { &b"{}"[..] } else { b"reason" })
+                );
+            }
+            tried += 1;
+        }
+    }
+    assert!(tried >= 8, "{tried}");
+}

@@ -16,7 +16,7 @@ use crate::command::lex::Dialect;
 use crate::command::parse::Aliases;
 use crate::command::simple::{Dir, Env, EnvChange, Stdin, UnknownValue, Value, to_os_string};
 use crate::text::SafeText;
-use crate::world::World;
+use crate::world::{Input, World};
 
 /// Most directories that are followed at once; more are "not known".
 const MAX_DIRS: usize = 8;
@@ -170,6 +170,11 @@ impl Shell {
     /// A shell that the host starts in the world's directory.
     pub fn of_world(world: &World, dialect: Dialect) -> Self {
         let unknown_zero = unknown("$0 of the host's shell", 0..0);
+        let input = match world.input {
+            Input::Inherited => None,
+            Input::Nothing => Some((0, Stdin::Empty)),
+            Input::TypedLater => Some((0, Stdin::Unknown("what is typed into it later".into()))),
+        };
         Self {
             dirs: Dirs::one(world.cwd.clone()),
             stack: Rc::default(),
@@ -182,7 +187,7 @@ impl Shell {
             unsure_aliases: false,
             options: Options { expand_aliases: dialect == Dialect::Zsh, ..Options::default() },
             traps: Rc::default(),
-            descriptors: Rc::default(),
+            descriptors: Rc::new(input.into_iter().collect()),
             hashed: Rc::default(),
             disabled: Rc::default(),
             locals: Rc::default(),

@@ -1,0 +1,379 @@
+//! Tools other than the shell, sessions that are typed into, and what is left to git's own hooks.
+
+use std::path::Path;
+use std::process::Output;
+
+use serde_json::{Value, json};
+use tyran::host::table::Table;
+
+use super::gate::{assert_passed, assert_refused, fed, leaky};
+use super::support::{Repo, Sandbox, planted, shown};
+
+fn claude(sandbox: &Sandbox, dir: &Path, tool: &str, input: &Value) -> Output {
+    asked(
+        sandbox,
+        "claude",
+        &json!({"session_id": "s", "cwd": dir, "hook_event_name": "PreToolUse",
+                                     "tool_name": tool, "tool_input": input}),
+    )
+}
+
+fn codex(sandbox: &Sandbox, dir: &Path, command: &str) -> Output {
+    asked(
+        sandbox,
+        "codex",
+        &json!({"session_id": "s", "turn_id": "t", "cwd": dir, "hook_event_name": "PreToolUse",
+                                    "tool_name": "Bash", "tool_input": {"command": command}}),
+    )
+}
+
+fn asked(sandbox: &Sandbox, host: &str, event: &Value) -> Output {
+    let mut command = sandbox.tyran();
+    command.args(["gate", "--host", host, "--deadline", "20"]);
+    fed(command, event.to_string().as_bytes())
+}
+
+fn clean(sandbox: &Sandbox) -> Repo<'_> {
+    let repo = sandbox.repo("clean");
+    repo.commit("readme.txt", "nothing here\n");
+    repo
+}
+
+fn with_net(sandbox: &Sandbox) {
+    let done = sandbox.tyran().args(["install", "git"]).output().unwrap();
+    assert!(done.status.success(), "{}", shown(&done));
+}
+
+#[test]
+fn every_string_that_a_tool_sends_to_a_server_is_payload() {
+    let sandbox = Sandbox::new();
+    let secret = format!("GITHUB_TOKEN={}\n", planted::github_token(21));
+    let halves = secret.split_at(20);
+    for (tool, input) in [
+        (
+            "mcp__github__create_or_update_file",
+            json!({"owner": "o", "repo": "r", "path": "a.env", "content": secret, "message": "m", "branch": "b"}),
+        ),
+        (
+            "mcp__github__push_files",
+            json!({"owner": "o", "repo": "r", "branch": "b", "message": "m", "files": [{"path": "x", "content": "y"}, {"path": "a", "content": secret}]}),
+        ),
+        ("mcp__github__create_gist", json!({"description": "d", "files": {"a.env": secret}})),
+        ("mcp__github__create_gist", json!({"description": secret, "content": "x", "filename": "y"})),
+        ("mcp__github__issue_write", json!({"method": "create", "title": "t", "body": secret})),
+        ("mcp__github__add_issue_comment", json!({"issue_number": 1, "body": secret})),
+        ("mcp__github__create_pull_request", json!({"title": secret, "head": "a", "base": "b"})),
+        ("mcp__github__pull_request_review_write", json!({"event": "COMMENT", "body": secret})),
+        ("mcp__github__create_repository", json!({"name": "n", "description": secret})),
+        ("mcp__github__merge_pull_request", json!({"commit_message": secret})),
+        ("mcp__gitlab__create_merge_request", json!({"description": secret})),
+        ("mcp__gitlab__push_files", json!({"project_id": "1", "files": [{"file_path": "a", "content": secret}]})),
+        ("mcp__gh__gist", json!({"action": "create", "files": [{"a": secret}]})),
+        ("mcp__forge__issue", json!({"action": "create", "body": secret})),
+        ("mcp__forge__get_or_act", json!({"action": "create_issue", "body": secret})),
+        (
+            "mcp__forge__graphql",
+            json!({"query": "mutation($body: String!) { addComment(body: $body) { id } }", "variables": {"body": secret}}),
+        ),
+        ("mcp__forge__request", json!({"method": "POST", "path": "/gists", "payload": {"deep": [{"er": secret}]}})),
+        ("mcp__slack__chat", json!({"channel": "c", "blocks": secret})),
+        ("mcp__forge__createSnippet", json!({"body": secret})),
+        ("mcp__forge__update_wiki_page", json!({"keys": {secret.as_str(): 1}})),
+        ("mcp__forge__post_lines", json!({"lines": [halves.0, halves.1]})),
+        ("mcp__forge__call", json!({"arguments": json!({"title": "t", "body": secret}).to_string()})),
+    ] {
+        let output = claude(&sandbox, Path::new("/"), tool, &input);
+        assert!(shown(&output).contains("1 secret"), "{tool}: {}", shown(&output));
+        assert_refused(&output, "1 secret");
+        assert!(!shown(&output).contains(&planted::github_token(21)), "{tool}");
+    }
+}
+
+#[test]
+fn tools_that_only_read_or_stay_on_this_machine_pass() {
+    let sandbox = Sandbox::new();
+    let secret = format!("GITHUB_TOKEN={}\n", planted::github_token(22));
+    for (tool, input) in [
+        ("mcp__github__get_file_contents", json!({"path": secret})),
+        ("mcp__github__search_code", json!({"query": secret})),
+        ("mcp__github__list_commits", json!({"sha": secret})),
+        ("mcp__github__get_pull_request_comments", json!({"body": secret})),
+        ("mcp__github__issue_read", json!({"method": "get_comments", "body": secret})),
+        ("mcp__filesystem__write_file", json!({"path": "/tmp/a.env", "content": secret})),
+        ("mcp__memory__create_entities", json!({"entities": [secret]})),
+        ("Write", json!({"file_path": "/tmp/a.env", "content": secret})),
+        ("TodoWrite", json!({"todos": [{"content": secret}]})),
+        ("WebFetch", json!({"url": "https://example.invalid", "prompt": "x"})),
+    ] {
+        let output = claude(&sandbox, Path::new("/"), tool, &input);
+        assert!(output.status.success() && output.stdout.is_empty(), "{tool}: {}", shown(&output));
+    }
+}
+
+#[test]
+fn clean_texts_for_a_server_pass() {
+    let sandbox = Sandbox::new();
+    for tool in ["mcp__github__create_issue", "mcp__github__push_files", "mcp__gh__create_gist", "mcp__x__anything"] {
+        assert_passed(&claude(
+            &sandbox,
+            Path::new("/"),
+            tool,
+            &json!({"title": "Crash on start", "body": "It ends with 3."}),
+        ));
+    }
+}
+
+#[test]
+fn forges_are_known_by_their_words_where_a_host_does_not_mark_servers() {
+    let sandbox = Sandbox::new();
+    let secret = format!("GITHUB_TOKEN={}\n", planted::github_token(23));
+    let call = json!({"title": "t", "body": secret});
+    for (host, event) in [
+        (
+            "copilot",
+            json!({"sessionId": "s", "timestamp": 1, "cwd": "/", "toolName": "gitlab-create_issue", "toolArgs": call}),
+        ),
+        (
+            "copilot",
+            json!({"sessionId": "s", "timestamp": 1, "cwd": "/", "toolName": "gl-create_snippet", "toolArgs": call.to_string()}),
+        ),
+        (
+            "opencode",
+            json!({"input": {"tool": "gitlab_create_issue", "sessionID": "s", "callID": "c"}, "output": {"args": call}, "directory": "/"}),
+        ),
+        (
+            "gemini",
+            json!({"session_id": "s", "cwd": "/", "hook_event_name": "BeforeTool", "timestamp": "t", "tool_name": "mcp_forge_create_issue", "tool_input": call}),
+        ),
+        (
+            "cline",
+            json!({"clineVersion": "3", "workspaceRoots": ["/"], "tool_call": {"name": "use_mcp_tool",
+            "input": {"server_name": "x", "tool_name": "create_issue", "arguments": call.to_string()}}}),
+        ),
+        (
+            "cursor",
+            json!({"cursor_version": "1", "hook_event_name": "beforeMCPExecution", "workspace_roots": ["/"],
+            "tool_name": "create_issue", "tool_input": call.to_string()}),
+        ),
+        (
+            "codex",
+            json!({"session_id": "s", "turn_id": "t", "cwd": "/", "hook_event_name": "PreToolUse", "tool_name": "mcp__forge__create_issue", "tool_input": call}),
+        ),
+    ] {
+        let output = asked(&sandbox, host, &event);
+        assert!(shown(&output).contains("1 secret"), "{host}: {}", shown(&output));
+    }
+}
+
+#[test]
+fn a_tool_that_pushes_or_commits_here_is_judged_as_git_doing_it() {
+    let sandbox = Sandbox::new();
+    let repo = leaky(&sandbox);
+    let clean = clean(&sandbox);
+    for (tool, input) in [
+        ("mcp__git__git_push", json!({"repo_path": repo.dir})),
+        ("mcp__git__git_push", json!({"path": repo.dir, "remote": "origin", "branch": "main"})),
+        ("mcp__gitkraken__git_push", json!({"directory": repo.dir})),
+        ("mcp__git__git", json!({"action": "push", "cwd": repo.dir})),
+    ] {
+        assert_refused(&claude(&sandbox, &clean.dir, tool, &input), "app.env");
+    }
+    assert_refused(&claude(&sandbox, &repo.dir, "mcp__git__git_push", &json!({})), "app.env");
+    assert_passed(&claude(&sandbox, &repo.dir, "mcp__git__git_push", &json!({"repo_path": clean.dir})));
+    assert_passed(&claude(&sandbox, &repo.dir, "mcp__git__git_status", &json!({"repo_path": repo.dir})));
+    clean.write("late.env", format!("GITHUB_TOKEN={}\n", planted::github_token(24)));
+    assert_passed(&claude(&sandbox, &clean.dir, "mcp__git__git_push", &json!({})));
+    clean.git(&["add", "-A"]);
+    assert_refused(
+        &claude(&sandbox, &clean.dir, "mcp__git__git_commit", &json!({"repo_path": clean.dir, "message": "m"})),
+        "late.env",
+    );
+}
+
+#[test]
+fn files_that_a_tool_uploads_are_payload() {
+    let sandbox = Sandbox::new();
+    let repo = leaky(&sandbox);
+    for (tool, input) in [
+        (
+            "mcp__github__upload_release_asset",
+            json!({"owner": "o", "repo": "r", "file_path": repo.dir.join("app.env")}),
+        ),
+        ("mcp__slack__upload_file", json!({"files": ["app.env"]})),
+        (
+            "mcp__forge__attach",
+            json!({"attachments": [{"path": format!("file://{}", repo.dir.join("app.env").display())}]}),
+        ),
+    ] {
+        assert_refused(&claude(&sandbox, &repo.dir, tool, &input), "app.env");
+    }
+    // What is in the file that has the same name here is not what is sent.
+    let other = json!({"owner": "o", "repo": "r", "path": "app.env", "content": "TOKEN=from-the-vault"});
+    assert_passed(&claude(&sandbox, &repo.dir, "mcp__github__create_or_update_file", &other));
+}
+
+#[test]
+fn commands_in_the_input_of_any_tool_are_judged() {
+    let sandbox = Sandbox::new();
+    let repo = leaky(&sandbox);
+    for (tool, input) in [
+        ("mcp__shell__run", json!({"command": "git push origin main"})),
+        ("mcp__desktop__start_process", json!({"command": "git push origin main", "timeout_ms": 1})),
+        ("mcp__shell__execute", json!({"cmd": "git", "args": ["push", "origin", "main"]})),
+        ("mcp__x__create_task", json!({"title": "t", "script": "git push origin main"})),
+        (
+            "mcp__ide__executeCode",
+            json!({"code": "import subprocess\nsubprocess.run(['git', 'push', 'origin', 'main'])"}),
+        ),
+        ("NewShell", json!({"command": "git push origin main"})),
+        ("NewShell", json!({"commands": ["ls", "git push origin main"]})),
+        ("tool_call", json!({"name": "run_shell_command", "arguments": {"command": "git push origin main"}})),
+    ] {
+        assert_refused(&claude(&sandbox, &repo.dir, tool, &input), "app.env");
+    }
+    assert_refused(&claude(&sandbox, &repo.dir, "NewShell", &json!({"commands": [7]})), "no-command");
+    assert_passed(&claude(&sandbox, &repo.dir, "mcp__ide__executeCode", &json!({"code": "print(1 + 1)"})));
+    assert_passed(&claude(&sandbox, &repo.dir, "mcp__shell__run", &json!({"command": "ls -la"})));
+}
+
+#[test]
+fn a_session_whose_input_is_not_shown_is_refused_at_its_opening_unless_the_net_holds() {
+    let sandbox = Sandbox::new();
+    let repo = clean(&sandbox);
+    let opening = [
+        "bash",
+        "sh -l",
+        "exec zsh",
+        "python3",
+        "python3 -i",
+        "node",
+        "env bash",
+        "cat | sh",
+        "vim notes.txt",
+        "tmux",
+        "bash -s",
+        "ls && bash",
+        "(sh)",
+        "sudo -s",
+        "/bin/dash",
+    ];
+    for command in opening {
+        let output = codex(&sandbox, &repo.dir, command);
+        assert!(shown(&output).contains("does not show"), "{command}: {}", shown(&output));
+        assert_refused(&output, "tyran install git");
+        // Where nothing can be typed later it is a command like others.
+        let elsewhere = claude(&sandbox, &repo.dir, "Bash", &json!({"command": command}));
+        assert!(!shown(&elsewhere).contains("does not show"), "{command}: {}", shown(&elsewhere));
+    }
+    for command in [
+        "ls",
+        "bash -c 'ls'",
+        "python3 -c 'print(1)'",
+        "echo ls | bash",
+        "cat notes.txt",
+        "git status",
+        "sh < /dev/null",
+        "grep -r x .",
+    ] {
+        assert_passed(&codex(&sandbox, &repo.dir, command));
+    }
+    let typing = json!({"cursor_version": "1", "hook_event_name": "preToolUse", "workspace_roots": [repo.dir], "cwd": repo.dir,
+                        "tool_name": "WriteShellStdin", "tool_input": {"shell_id": 1}});
+    assert!(shown(&asked(&sandbox, "cursor", &typing)).contains("deny"));
+    with_net(&sandbox);
+    for command in opening {
+        assert_passed(&codex(&sandbox, &repo.dir, command));
+    }
+    assert!(!shown(&asked(&sandbox, "cursor", &typing)).contains("deny"));
+}
+
+#[test]
+fn a_program_that_cannot_be_read_is_left_to_the_net_where_it_holds() {
+    let sandbox = Sandbox::new();
+    let repo = leaky(&sandbox);
+    let program = repo.dir.join("publish.bin");
+    std::fs::copy("/bin/true", &program).unwrap();
+    let ask = |command: &str| claude(&sandbox, &repo.dir, "Bash", &json!({"command": command}));
+    assert_refused(&ask("./publish.bin"), "app.env");
+    with_net(&sandbox);
+    assert_passed(&ask("./publish.bin"));
+    // It is cut for this command, so everything here is read.
+    for cut in ["GIT_CONFIG_GLOBAL=/dev/null ./publish.bin", "env -i ./publish.bin"] {
+        let output = ask(cut);
+        assert_eq!(output.status.code(), Some(2), "{cut}: {}", shown(&output));
+    }
+    repo.git(&["config", "core.hooksPath", "elsewhere"]);
+    assert_refused(&ask("./publish.bin"), "app.env");
+}
+
+#[test]
+fn what_cannot_be_read_in_time_is_left_to_the_net_alone() {
+    let sandbox = Sandbox::new();
+    let repo = clean(&sandbox);
+    let ask = |plant: &str, command: &str| {
+        let mut gate = sandbox.tyran();
+        gate.args(["gate", "--host", "claude", "--deadline", "4"]).env("TYRAN_PLANT", plant);
+        let event = json!({"session_id": "s", "cwd": repo.dir, "hook_event_name": "PreToolUse", "tool_name": "Bash",
+                           "tool_input": {"command": command}});
+        fed(gate, event.to_string().as_bytes())
+    };
+    for plant in ["reading=sleep", "reading=spin"] {
+        assert_refused(&ask(plant, "git push origin main"), "deadline-exceeded");
+    }
+    with_net(&sandbox);
+    for plant in ["reading=sleep", "reading=spin"] {
+        assert_passed(&ask(plant, "git push origin main"));
+        let cut = ask(plant, "git push --no-verify origin main");
+        assert_refused(&cut, "bypass");
+    }
+    // What no hook of git's sees has nobody else to read it.
+    assert_refused(&ask("reading=sleep", "gh gist create readme.txt"), "deadline-exceeded");
+    // What died says nothing of the net.
+    assert_refused(&ask("reading=abort", "git push origin main"), "exited-without-decision");
+}
+
+#[test]
+fn probes_say_little_and_never_fail_loudly() {
+    let sandbox = Sandbox::new();
+    let large = vec![b' '; (1 << 20) + 1];
+    let unknown = json!({"hook_event_name": "NoSuchEvent"}).to_string();
+    let no_tool = json!({"hook_event_name": "PostToolUse"}).to_string();
+    let no_command = json!({"hook_event_name": "PostToolUse", "tool_name": "Bash", "tool_input": {}}).to_string();
+    let table = Table::builtin().unwrap();
+    for host in ["claude", "codex", "gemini"] {
+        let row = table.host(host).unwrap();
+        let event = &row.events.post_tool[0];
+        for input in [&b""[..], b"{", b"[]", &large, unknown.as_bytes(), no_tool.as_bytes(), no_command.as_bytes()] {
+            let mut gate = sandbox.tyran();
+            gate.args(["gate", "--host", host, "--event", event]);
+            let output = fed(gate, input);
+            assert_eq!(output.status.code(), Some(0), "{host}: {}", shown(&output));
+            assert_eq!(output.stdout, row.pass.stdout.as_bytes(), "{host}: {}", shown(&output));
+        }
+        for plant in ["gate=panic", "gate=spin", "gate=sleep"] {
+            let mut gate = sandbox.tyran();
+            gate.args(["gate", "--host", host, "--event", event, "--deadline", "1"]).env("TYRAN_PLANT", plant);
+            let output = fed(gate, no_tool.as_bytes());
+            assert_eq!(output.status.code(), Some(0), "{host}: {}", shown(&output));
+            assert!(output.stdout == row.pass.stdout.as_bytes() && !output.stderr.is_empty(), "{}", shown(&output));
+        }
+    }
+    // A host that fires its pre-tool event at a probe's entry is told no.
+    let mut gate = sandbox.tyran();
+    gate.args(["gate", "--host", "claude", "--event", "PostToolUse"]);
+    let event = json!({"hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": {"command": "ls"}});
+    assert_refused(&fed(gate, event.to_string().as_bytes()), "event-mismatch");
+}
+
+#[test]
+fn a_push_past_nothing_is_not_told_of() {
+    let sandbox = Sandbox::new();
+    let repo = clean(&sandbox);
+    let mut push = sandbox.command("git");
+    push.env_remove("GIT_COMMITTER_DATE").current_dir(&repo.dir).args(["push", "-q", "origin", "main"]);
+    assert!(push.status().unwrap().success());
+    let mut gate = sandbox.tyran();
+    gate.args(["gate", "--host", "claude", "--event", "PostToolUse"]);
+    let event = json!({"hook_event_name": "PostToolUse", "cwd": repo.dir, "tool_name": "Bash", "tool_input": {"command": "git push"}});
+    assert_passed(&fed(gate, event.to_string().as_bytes()));
+}

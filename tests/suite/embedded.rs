@@ -142,3 +142,298 @@ fn kelvin_sign_counts_as_a_letter_of_a_keyword_and_of_a_regex() {
         assert_eq!(found(text, Mode::Compat, "", written.as_bytes()).len(), 1, "{written}");
     }
 }
+
+/// Rules whose findings are easy to tell, one of them without a bound.
+const PLAIN: &str = r#"
+[[rules]]
+id = 'token'
+regex = '''\btok_[a-z]{16}\b'''
+keywords = ['tok_']
+[[rules]]
+id = 'assigned'
+regex = '''(?i)password[ \t]{0,3}=[ \t]{0,3}"([^"\n]{8,40})"'''
+keywords = ['password']
+[[rules]]
+id = 'block'
+regex = '''<<BEGIN>>[\s\S]{20,}?<<END>>'''
+keywords = ['<<begin>>']
+"#;
+
+fn plain() -> EmbeddedEngine {
+    EmbeddedEngine::new(rules(PLAIN, Mode::Strict).unwrap(), Options::default()).unwrap()
+}
+
+fn token(seed: u64) -> String {
+    format!("tok_{}", planted::characters(seed, "bcdfghjklm", 16))
+}
+
+fn found_in(path: &str, bytes: &[u8]) -> Vec<Finding> {
+    scan_item(&plain(), &item(ItemKind::Blob, path, bytes.len()), Content::Whole(bytes)).0
+}
+
+fn holds(findings: &[Finding], secret: &str) -> bool {
+    findings.iter().any(|finding| finding.secret.expose() == secret.as_bytes())
+}
+
+/// A reader that gives a few bytes at a time, as a pipe does.
+struct Trickle<'a> {
+    rest: &'a [u8],
+    steps: Vec<usize>,
+    at: usize,
+}
+
+impl std::io::Read for Trickle<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let step = self.steps[self.at % self.steps.len()].max(1).min(self.rest.len()).min(buffer.len());
+        self.at += 1;
+        buffer[..step].copy_from_slice(&self.rest[..step]);
+        self.rest = &self.rest[step..];
+        Ok(step)
+    }
+}
+
+/// Text of about `size` bytes with tokens, and with blocks that no window holds by chance.
+fn large(size: usize, seed: u64) -> Vec<u8> {
+    let mut text = Vec::with_capacity(size + 400_000);
+    let mut place = seed;
+    while text.len() < size {
+        place += 1;
+        text.extend(format!("line {place} of a text that is long enough to be cut\n").bytes());
+        if place % 4001 == 0 {
+            text.extend(format!("  key: {}\n", token(place)).bytes());
+        }
+        if place % 9973 == 0 {
+            text.extend(b"<<BEGIN>>");
+            text.extend(planted::characters(place, "xyz \n", 300_000).bytes());
+            text.extend(b"<<END>>\n");
+        }
+    }
+    text
+}
+
+#[test]
+fn findings_do_not_depend_on_how_a_large_item_arrives() {
+    let text = large(9 << 20, 1);
+    let blob = item(ItemKind::Blob, "large.txt", text.len());
+    let (whole, counted) = scan_item(&plain(), &blob, Content::Whole(&text));
+    assert_eq!(counted.bytes, text.len() as u64);
+    assert!(whole.iter().filter(|finding| &*finding.rule == "block").count() > 5, "{}", whole.len());
+    for steps in [vec![4096], vec![65_536, 1, 3], vec![1 << 20], vec![100_000, 7]] {
+        let mut trickle = Trickle { rest: &text, steps: steps.clone(), at: 0 };
+        let (streamed, counted) = scan_item(&plain(), &blob, Content::Stream(&mut trickle));
+        assert_eq!(told(&streamed), told(&whole), "{steps:?}");
+        assert_eq!(counted.bytes, text.len() as u64);
+    }
+}
+
+#[test]
+fn places_in_a_large_item_are_those_of_the_whole() {
+    let text = large(5 << 20, 7);
+    let findings = found_in("large.txt", &text);
+    assert!(findings.len() > 10);
+    for finding in &findings {
+        let (start, end) = (finding.start as usize, finding.end as usize);
+        assert_eq!(&text[start..end], finding.matched.expose());
+        let feeds = text[..start].iter().filter(|&&byte| byte == b'\n').count();
+        assert_eq!(finding.line as usize, feeds + 1);
+        let last = text[..start].iter().rposition(|&byte| byte == b'\n').unwrap();
+        assert_eq!(finding.column as usize, start - last + 1, "one too high on later lines, as in gitleaks");
+    }
+}
+
+#[test]
+fn secret_anywhere_in_a_line_of_many_megabytes_is_found() {
+    for at in [0, 124_990, 2_097_140, 2_097_152, 2_162_680, 4_194_300, 5_999_980] {
+        let mut text = vec![b'.'; 6_000_000];
+        let token = token(at as u64);
+        text[at..at + token.len()].copy_from_slice(token.as_bytes());
+        let findings = found_in("one-line.json", &text);
+        assert_eq!(told(&findings), vec![("token".to_owned(), 1, at as u64 + 1, token)]);
+    }
+}
+
+#[test]
+fn something_begun_that_does_not_end_within_a_megabyte_is_told_as_unterminated() {
+    let text = [b"<<BEGIN>>".as_slice(), &b"some words and then some more\n".repeat(120_000)].concat();
+    let findings = found_in("log.txt", &text);
+    assert_eq!(findings.len(), 1);
+    assert!(findings[0].tags.contains(&"unterminated".to_owned()));
+    assert_eq!((findings[0].line, findings[0].confidence), (1, tyran::scan::Confidence::Low));
+}
+
+#[test]
+fn text_of_two_and_four_bytes_a_character_is_read() {
+    let token = token(3);
+    let text = format!("Schlüssel = \"{token}\"\r\n");
+    let sixteen = |big: bool| -> Vec<u8> {
+        text.encode_utf16().flat_map(|unit| if big { unit.to_be_bytes() } else { unit.to_le_bytes() }).collect()
+    };
+    let thirty_two: Vec<u8> = text.chars().flat_map(|character| (character as u32).to_le_bytes()).collect();
+    let with_mark = [b"\xFF\xFE".as_slice(), &sixteen(false)].concat();
+    let in_a_binary = [b"\x00\x01\x02MZ\x90".as_slice(), &sixteen(false), b"\x00\xFF\x03"].concat();
+    for bytes in [sixteen(false), sixteen(true), thirty_two, with_mark, in_a_binary] {
+        assert!(holds(&found_in("settings.reg", &bytes), &token), "{bytes:?}");
+    }
+}
+
+#[test]
+fn quotes_escaped_once_or_twice_are_quotes() {
+    for text in [
+        r#"password = "correct horse""#,
+        r#"  "source": ["password = \"correct horse\"\n"]"#,
+        r#"{"body": "{\"code\": \"password = \\\"correct horse\\\"\"}"}"#,
+    ] {
+        let findings = found_in("notebook.ipynb", text.as_bytes());
+        assert!(holds(&findings, "correct horse"), "{text}: {:?}", told(&findings));
+    }
+}
+
+#[test]
+fn nothing_is_passed_over_for_its_name_or_its_first_bytes() {
+    let token = token(4);
+    for path in ["notes.br", "x.target.yml", "a.tgz", "b.jar", "app.zst.txt", "node_modules/a.js"] {
+        assert!(holds(&found_in(path, format!("key: {token}\n").as_bytes()), &token), "{path}");
+    }
+    for first in ["MZ", "%!", "BZh", "%PDF-1.4\n", "SQLi", "\u{1f}\u{8b}\u{8}", "PK\u{3}\u{4}", "\u{7f}ELF", "\0\0\0"] {
+        let text = [first.as_bytes(), token.as_bytes()].join(&b' ');
+        assert!(holds(&found_in("file", &text), &token), "{first:?}");
+    }
+}
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    std::io::Write::write_all(&mut encoder, bytes).unwrap();
+    encoder.finish().unwrap()
+}
+
+fn tar(name: &str, bytes: &[u8]) -> Vec<u8> {
+    let mut builder = tar::Builder::new(Vec::new());
+    let mut header = tar::Header::new_gnu();
+    header.set_size(bytes.len() as u64);
+    header.set_mode(0o644);
+    builder.append_data(&mut header, name, bytes).unwrap();
+    builder.into_inner().unwrap()
+}
+
+fn zip(name: &str, bytes: &[u8]) -> Vec<u8> {
+    let mut writer = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+    writer.start_file(name, zip::write::SimpleFileOptions::default()).unwrap();
+    std::io::Write::write_all(&mut writer, bytes).unwrap();
+    writer.finish().unwrap().into_inner()
+}
+
+#[test]
+fn archives_are_read_by_what_they_are_and_not_by_their_names() {
+    let token = token(5);
+    let text = format!("first\nkey: {token}\n").into_bytes();
+    let mut bzip2 = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::default());
+    std::io::Write::write_all(&mut bzip2, &text).unwrap();
+    let zstandard = ruzstd::encoding::compress_to_vec(text.as_slice(), ruzstd::encoding::CompressionLevel::Fastest);
+    for (which, bytes) in [
+        ("gzip", gzip(&text)),
+        ("bzip2", bzip2.finish().unwrap()),
+        ("zstandard", zstandard),
+        ("tar", tar("in/side.env", &text)),
+        ("zip", zip("in/side.env", &text)),
+        ("tar.gz", gzip(&tar("side.env", &text))),
+        ("zip in tar in zip", zip("a", &tar("b", &zip("c", &text)))),
+    ] {
+        let findings = found_in("data.bin", &bytes);
+        let inside =
+            findings.iter().find(|finding| finding.secret.expose() == token.as_bytes() && !finding.within.is_empty());
+        let inside = inside.unwrap_or_else(|| panic!("{which}: {:?}", told(&findings)));
+        assert_eq!((inside.line, inside.end), (2, bytes.len() as u64), "{which}");
+    }
+}
+
+#[test]
+fn xz_is_read_where_the_program_is_there_to_make_it() {
+    let token = token(6);
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), format!("key: {token}\n")).unwrap();
+    match std::process::Command::new("xz").arg("-c").arg(file.path()).output() {
+        Ok(output) if output.status.success() => assert!(holds(&found_in("data", &output.stdout), &token)),
+        _ => eprintln!("skipped: no xz"),
+    }
+}
+
+#[test]
+fn name_in_an_archive_is_content() {
+    let token = token(7);
+    assert!(holds(&found_in("a.zip", &zip(&format!("{token}.txt"), b"empty")), &token));
+}
+
+#[test]
+fn archive_bomb_is_a_fault_and_not_a_skip() {
+    let bomb = gzip(&gzip(&vec![0; 1 << 29]));
+    let engine = plain();
+    let mut session = engine.session().unwrap();
+    let fault = session.scan(&item(ItemKind::Blob, "a.gz", bomb.len()), 0, Content::Whole(&bomb)).unwrap_err();
+    assert_eq!(fault.kind, tyran::scan::engine::EngineFaultKind::Content, "{fault}");
+    let mut nested = zip("x", b"x");
+    for _ in 0..9 {
+        nested = zip("deeper", &nested);
+    }
+    let mut session = engine.session().unwrap();
+    let fault = session.scan(&item(ItemKind::Blob, "a.zip", nested.len()), 0, Content::Whole(&nested)).unwrap_err();
+    assert_eq!(fault.kind, tyran::scan::engine::EngineFaultKind::Content, "{fault}");
+}
+
+#[test]
+fn large_archive_in_a_stream_is_read_too() {
+    let token = token(8);
+    let noise = planted::characters(9, "abcdefghijklmnopqrstuvwxyz0123456789", 3 << 20);
+    let bytes = gzip(format!("{noise}\nkey: {token}\n").as_bytes());
+    assert!(bytes.len() > 1 << 20);
+    let mut trickle = Trickle { rest: &bytes, steps: vec![10_000], at: 0 };
+    let blob = item(ItemKind::Blob, "a", bytes.len());
+    let (findings, counted) = scan_item(&plain(), &blob, Content::Stream(&mut trickle));
+    assert!(holds(&findings, &token));
+    assert_eq!(counted.bytes, bytes.len() as u64);
+}
+
+#[test]
+fn stream_that_breaks_off_is_a_fault() {
+    struct Broken;
+    impl std::io::Read for Broken {
+        fn read(&mut self, _: &mut [u8]) -> std::io::Result<usize> {
+            Err(std::io::Error::other("the pipe broke"))
+        }
+    }
+    let engine = plain();
+    let mut session = engine.session().unwrap();
+    let fault = session.scan(&item(ItemKind::Blob, "a", 9), 0, Content::Stream(&mut Broken)).unwrap_err();
+    assert_eq!(fault.kind, tyran::scan::engine::EngineFaultKind::ShortRead);
+}
+
+#[test]
+fn no_bounded_rule_of_its_own_reaches_beyond_the_margin_of_a_window() {
+    for rule in RuleSet::builtin().unwrap().rules() {
+        let span = rule.span();
+        assert!(span <= 64 << 10 || span == 1 << 20, "{} spans {span}", rule.id);
+    }
+}
+
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig::with_cases(64))]
+
+    /// The same text behind other text gives the same findings, moved.
+    #[test]
+    fn findings_do_not_depend_on_what_stands_far_before(
+        pieces in proptest::collection::vec(
+            r#"(tok_[a-m]{14,18}|password ?= ?"[a-z]{6,12}"|[ \na-z="\\]{0,30}|\u{212A}ey|dG9rX2JjZGZnaGpr)"#,
+            0..12,
+        ),
+        before in 0_usize..3,
+    ) {
+        let text = pieces.join(" ");
+        let alone = told(&found_in("", text.as_bytes()));
+        let front = "....\n".repeat([0, 500, 450_000][before]);
+        let lines = front.lines().count() as u64;
+        let behind = told(&found_in("", format!("{front}{text}").as_bytes()));
+        let place = |(rule, line, _, secret): &(String, u64, u64, String), moved: u64| (rule.clone(), line + moved, secret.clone());
+        let moved: Vec<_> = alone.iter().map(|one| place(one, lines)).collect();
+        let there: Vec<_> = behind.iter().map(|one| place(one, 0)).collect();
+        proptest::prop_assert_eq!(moved, there);
+    }
+}

@@ -479,7 +479,12 @@ fn decode_any_base64(encoded: &[u8]) -> Option<Vec<u8>> {
     const STANDARD: GeneralPurpose = GeneralPurpose::new(&alphabet::STANDARD, CONFIG);
     let end = encoded.iter().rposition(|&byte| byte != b'=')? + 1;
     let plain = encoded.get(..end)?;
-    let decodes = |text: &[u8]| STANDARD.decode(text).ok().and_then(printable);
+    // Commands for one system's shell are encoded from two bytes a character.
+    let readable = |bytes: Vec<u8>| {
+        let wide = bytes.len() > 2 && bytes.iter().skip(1).step_by(2).all(|&byte| byte == 0);
+        printable(if wide { bytes.into_iter().step_by(2).collect() } else { bytes })
+    };
+    let decodes = |text: &[u8]| STANDARD.decode(text).ok().and_then(readable);
     if plain.iter().any(|byte| matches!(byte, b'-' | b'_')) {
         let standard: Vec<u8> = plain
             .iter()

@@ -15,8 +15,9 @@ use super::locate::{Lines, Location};
 use super::matcher::{self, Caches, Candidate, Haystack, Span};
 use super::plain::{self, PlainPart};
 use super::rules::Rule;
-use super::shared::{Shared, Use};
+use super::shared::{LONG_RUN, Shared, Use};
 use super::translate::PatternFault;
+use super::wide::{self, Narrowed};
 use crate::scan::Confidence;
 
 /// gitleaks' comment that hides a finding.
@@ -79,6 +80,8 @@ enum Layer<'t> {
     Decoded(&'t Pass, usize),
     /// Escapes were undone, as often as there are levels.
     Unescaped(&'t [Unescaped]),
+    /// Wide characters were made narrow.
+    Narrowed(&'t Narrowed),
 }
 
 /// A text in one pass.
@@ -98,6 +101,9 @@ impl<'t> Stage<'t> {
         self.lines.get_or_init(|| Lines::new(self.raw))
     }
 }
+
+/// How far behind a word what must stand there can begin.
+const REACH: usize = 1024;
 
 /// How much is read round what can be decoded.
 const AROUND_DECODED: usize = 1024;
@@ -127,6 +133,12 @@ impl<'e> Detector<'e> {
         if self.wanted.compat {
             self.decode(stage, (0, text.len()), Taste::Compat, &mut found)?;
         } else {
+            for part in wide::parts(text) {
+                self.run_pass(
+                    Stage { haystack: Haystack::new(&part.text), layer: Layer::Narrowed(&part), ..stage },
+                    &mut found,
+                )?;
+            }
             for part in escape::parts(text) {
                 self.unescape(stage, part, &mut found)?;
             }
@@ -212,15 +224,19 @@ impl<'e> Detector<'e> {
     fn find_keywords(&mut self, haystack: Haystack<'_>) -> Vec<PlainPart> {
         let shared = self.shared;
         let text = haystack.text;
+        let long_runs = shared.long_run.all_in(text);
+        let mut next_run = 0;
         shared.prefilter.scan(text, &mut |at, needle| {
-            if let Some(uses) = shared.uses.get(needle) {
-                self.note(text, at, uses);
+            let Some(uses) = shared.uses.get(needle) else { return };
+            while long_runs.get(next_run).is_some_and(|run| run.1 <= at) {
+                next_run += 1;
             }
+            self.note(text, at, uses, || longest_near(&long_runs, next_run, at));
         });
-        for (start, end) in shared.long_run.all_in(text) {
+        for &(start, end) in &long_runs {
             shared.inner.scan(text.get(start..end).unwrap_or_default(), &mut |at, needle| {
                 if let Some(uses) = shared.inner_uses.get(needle) {
-                    self.note(text, start + at, uses);
+                    self.note(text, start + at, uses, || usize::MAX);
                 }
             });
         }
@@ -246,14 +262,16 @@ impl<'e> Detector<'e> {
     }
 
     #[inline]
-    fn note(&mut self, text: &[u8], at: usize, uses: &[Use]) {
+    fn note(&mut self, text: &[u8], at: usize, uses: &[Use], longest: impl Fn() -> usize) {
+        let mut reach = None;
         for one in uses {
             let rule = usize::from(one.rule);
             if one.is_keyword {
                 self.gate(rule);
             }
             if let Some(run) = &one.run
-                && !text.get(at..).is_some_and(|behind| run.stands_in(behind))
+                && (run.run.least > *reach.get_or_insert_with(&longest)
+                    || !text.get(at..).is_some_and(|behind| run.stands_in(behind)))
             {
                 continue;
             }
@@ -411,6 +429,7 @@ impl<'e> Detector<'e> {
                 let original = |place: usize| levels.iter().rev().fold(place, |place, level| level.original(place));
                 (original(span.0), original(span.1))
             }
+            Layer::Narrowed(part) => part.original(span),
             Layer::Decoded(pass, part_start) => {
                 let touched = pass.touched(span);
                 if touched.is_empty() {
@@ -520,6 +539,13 @@ impl<'e> Detector<'e> {
         let mut yields = yields.into_iter();
         hits.retain(|_| !yields.next().unwrap_or(false));
     }
+}
+
+/// The longest value that stands near behind a place, or what is shorter than a long run. `first` is the
+/// first run that does not end before the place.
+fn longest_near(runs: &[Span], first: usize, at: usize) -> usize {
+    let near = runs.get(first..).unwrap_or_default().iter().take_while(|run| run.0 <= at + REACH);
+    near.map(|run| run.1 - run.0).max().unwrap_or(0).max(LONG_RUN - 1)
 }
 
 fn lists_allow_place(rule: &Rule, place: Place<'_>) -> Result<bool, PatternFault> {

@@ -5,6 +5,7 @@
 
 pub mod allowlist;
 mod alphabet;
+mod archive;
 mod class;
 mod compiled;
 pub mod config;
@@ -35,6 +36,8 @@ mod shared;
 pub mod translate;
 pub mod trial;
 pub mod verify;
+mod wide;
+mod windows;
 
 pub use config::{Mode, Origin, RulesFault};
 pub use rules::{Rule, RuleSet};

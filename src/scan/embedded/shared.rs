@@ -10,6 +10,7 @@ use std::sync::{Arc, OnceLock};
 use super::class::{ByteSet, Table};
 use super::factor::{self, FastRun, Prepared, Run};
 use super::matcher::Method;
+use super::pattern::UNBOUNDED_SPAN;
 use super::prefilter::{Needle, Prefilter};
 use super::rules::{Rule, RuleSet};
 use super::selftest::SelfTest;
@@ -36,6 +37,7 @@ pub(super) struct Shared {
     /// The same, being beyond ASCII.
     pub(super) unusual: Vec<(Vec<u8>, usize)>,
     runtimes: Vec<Runtime>,
+    widest: OnceLock<usize>,
 }
 
 /// A rule that waits for a needle.
@@ -125,8 +127,18 @@ impl Shared {
             single,
             unusual,
             runtimes,
+            widest: OnceLock::new(),
             set: Arc::clone(&set),
             self_test,
+        })
+    }
+
+    /// The longest match of any rule that has a bound, in bytes. tyran's own are all far below what is
+    /// looked at in any case (a test holds them to that), so their patterns need not be read for it.
+    pub(super) fn widest(&self) -> usize {
+        *self.widest.get_or_init(|| {
+            let foreign = self.set.rules().iter().filter(|rule| rule.prepared.is_none());
+            foreign.map(Rule::span).filter(|&span| span < UNBOUNDED_SPAN).max().unwrap_or(0)
         })
     }
 
@@ -149,7 +161,7 @@ impl Shared {
 }
 
 /// A run with its needle is at least this long where the needle is looked for in long runs only.
-const LONG_RUN: usize = 16;
+pub(super) const LONG_RUN: usize = 16;
 
 /// Whether a short word and what must stand behind it are one long run.
 fn is_inner(word: &str, run: &Run) -> bool {

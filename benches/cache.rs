@@ -1,7 +1,7 @@
 //! Asking the cache for 400,000 objects, and writing a small push's into it.
 #![allow(missing_docs, clippy::unwrap_used)]
 
-use tyran::payload::{Cache, Item, ItemKind, ObjectId, Tally};
+use tyran::payload::{Cache, Elsewhere, Item, ItemKind, ObjectId, Tally};
 use tyran::scan::{Coverage, EngineCoverage, Identity};
 
 fn main() {
@@ -24,6 +24,7 @@ fn items(range: std::ops::Range<u32>) -> Vec<Item> {
                 size: 1,
                 path: Some(format!("folder/file-{}.txt", number / 16).into()),
                 commit: None,
+                elsewhere: Elsewhere::Nowhere,
             }
         })
         .collect()

@@ -12,7 +12,7 @@ use std::sync::OnceLock;
 
 use sha1::Digest;
 
-use super::{Item, ObjectId};
+use super::{Elsewhere, Item, ObjectId};
 use crate::scan::{Coverage, Finding, Identity};
 
 mod segments;
@@ -131,10 +131,10 @@ impl Cache {
     }
 }
 
-/// Makes keys; the hash of the last path is kept, since items of one file follow each other.
+/// Makes keys; the hash of the last paths is kept, since items of one file follow each other.
 #[derive(Default)]
 struct Keys {
-    path: Option<Vec<u8>>,
+    paths: Option<(Vec<u8>, Elsewhere)>,
     hash: [u8; KEY_LEN - ID_PART],
 }
 
@@ -143,10 +143,10 @@ impl Keys {
     fn of(&mut self, item: &Item) -> Option<[u8; KEY_LEN]> {
         let id = item.oid?;
         let path = item.path.as_ref().map_or(&[][..], |path| path.as_slice());
-        if self.path.as_deref() != Some(path) {
-            let digest = sha1::Sha1::digest(path);
+        if !self.paths.as_ref().is_some_and(|(first, others)| first == path && *others == item.elsewhere) {
+            let digest = sha1::Sha1::digest(all_paths(path, &item.elsewhere));
             self.hash.copy_from_slice(digest.get(..KEY_LEN - ID_PART)?);
-            self.path = Some(path.to_owned());
+            self.paths = Some((path.to_owned(), item.elsewhere.clone()));
         }
         let mut key = [0; KEY_LEN];
         let (id_part, path_part) = key.split_at_mut(ID_PART);
@@ -154,6 +154,24 @@ impl Keys {
         path_part.copy_from_slice(&self.hash);
         Some(key)
     }
+}
+
+/// Paths as one text. None of them holds a zero byte.
+fn all_paths(first: &[u8], others: &Elsewhere) -> Vec<u8> {
+    let mut all = first.to_vec();
+    let (others, more): (&[bstr::BString], &[u8]) = match others {
+        Elsewhere::Nowhere => (&[], b""),
+        Elsewhere::At(others) => (others, b""),
+        Elsewhere::Anywhere(others) => (others, b"\0\0"),
+    };
+    let mut others: Vec<_> = others.iter().collect();
+    others.sort_unstable();
+    for other in others {
+        all.push(0);
+        all.extend_from_slice(other);
+    }
+    all.extend_from_slice(more);
+    all
 }
 
 /// Sorted records, and where those start that have the same first bits. Ids are spread evenly, so a

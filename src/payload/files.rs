@@ -17,7 +17,7 @@ use crate::text::SafeText;
 
 use super::objects::{Format, Hasher};
 use super::source::Sink;
-use super::{Content, Destination, Fault, Item, ItemKind, ObjectId, Part, Payload, Reader, Source};
+use super::{Content, Destination, Elsewhere, Fault, Item, ItemKind, ObjectId, Part, Payload, Reader, Source};
 
 /// Files up to this size are handed over whole; larger ones are streamed. In bytes.
 const WHOLE_BYTES: u64 = 8 << 20;
@@ -101,7 +101,14 @@ pub(super) fn identified(path: &Path, name: BString, format: Format) -> Result<I
     if read_bytes != size {
         return Err(changed(path));
     }
-    Ok(Item { kind: ItemKind::File, oid: Some(hasher.id()), size, path: Some(name), commit: None })
+    Ok(Item {
+        kind: ItemKind::File,
+        oid: Some(hasher.id()),
+        size,
+        path: Some(name),
+        commit: None,
+        elsewhere: Elsewhere::Nowhere,
+    })
 }
 
 /// Where files below a directory are read whose items a caller lists itself, by paths from there.
@@ -119,7 +126,7 @@ pub fn standard_input() -> Result<Payload, Fault> {
     let mut kept = tempfile::SpooledTempFile::new(INPUT_IN_MEMORY_BYTES);
     let size = io::copy(&mut io::stdin().lock(), &mut kept).map_err(broken)?;
     kept.rewind().map_err(broken)?;
-    let item = Item { kind: ItemKind::File, oid: None, size, path: None, commit: None };
+    let item = Item { kind: ItemKind::File, oid: None, size, path: None, commit: None, elsewhere: Elsewhere::Nowhere };
     let part = Part { items: vec![item], source: Box::new(Input { kept: Mutex::new(kept) }) };
     Ok(Payload {
         parts: vec![part],
@@ -191,7 +198,14 @@ impl Walk {
 }
 
 fn item(path: &Path, size: u64) -> Item {
-    Item { kind: ItemKind::File, oid: None, size, path: Some(BString::from(path.as_os_str().as_bytes())), commit: None }
+    Item {
+        kind: ItemKind::File,
+        oid: None,
+        size,
+        path: Some(BString::from(path.as_os_str().as_bytes())),
+        commit: None,
+        elsewhere: Elsewhere::Nowhere,
+    }
 }
 
 fn shown(path: &Path) -> SafeText {

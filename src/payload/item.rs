@@ -1,6 +1,6 @@
 //! One thing that would leave, and where it comes from.
 
-use bstr::BString;
+use bstr::{BStr, BString, ByteSlice};
 pub use gix::hash::ObjectId;
 
 /// What an item is.
@@ -40,8 +40,44 @@ pub struct Item {
     pub size: u64,
     /// A path under which it is seen: relative to the repository's top, or as named on the line.
     pub path: Option<BString>,
+    /// Where else it is seen.
+    pub elsewhere: Elsewhere,
     /// A commit in which it is seen first.
     pub commit: Option<ObjectId>,
+}
+
+/// Further paths of an item: rules and allowlists look at paths, so bytes that do not count at one may at
+/// another.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Elsewhere {
+    /// There are none.
+    #[default]
+    Nowhere,
+    /// All of them.
+    At(Vec<BString>),
+    /// These, and more than were kept: it could be any.
+    Anywhere(Vec<BString>),
+}
+
+impl Item {
+    /// The path that rules see: that of a file or an object, not the number of a text in its part.
+    pub fn file_path(&self) -> Option<&BStr> {
+        match self.kind {
+            ItemKind::Blob | ItemKind::File | ItemKind::Lfs | ItemKind::Tree | ItemKind::Commit | ItemKind::Tag => {
+                self.path.as_ref().map(|path| path.as_bstr())
+            }
+            ItemKind::Ref | ItemKind::Option | ItemKind::Message | ItemKind::Command => None,
+        }
+    }
+
+    /// Every path that is known of it, the first one first.
+    pub fn known_paths(&self) -> impl Iterator<Item = &BStr> {
+        let others = match &self.elsewhere {
+            Elsewhere::At(paths) | Elsewhere::Anywhere(paths) => paths.as_slice(),
+            Elsewhere::Nowhere => &[],
+        };
+        self.file_path().into_iter().chain(others.iter().map(|path| path.as_bstr()))
+    }
 }
 
 /// Objects and bytes, counted.

@@ -30,7 +30,7 @@ use super::commit::stage::nul_separated;
 use super::objects::ObjectStore;
 use super::push::destination::shown;
 use super::source::Sink;
-use super::{Content, Destination, Fault, Item, ItemKind, ObjectId, Part, Reader, Source};
+use super::{Content, Destination, Elsewhere, Fault, Item, ItemKind, ObjectId, Part, Reader, Source};
 
 /// A pointer is shorter than this, in bytes (git-lfs `lfs/pointer.go`, `blobSizeCutoff`).
 const POINTER_LIMIT: u64 = 1024;
@@ -114,7 +114,7 @@ pub fn uploads(
         };
         let size = file.metadata().map_err(|error| fault(&file, &error))?.len();
         let oid = Some(ObjectId::Sha256(digest));
-        items.push(Item { kind: ItemKind::Lfs, oid, size, path, commit: None });
+        items.push(Item { kind: ItemKind::Lfs, oid, size, path, commit: None, elsewhere: Elsewhere::Nowhere });
         held.files.insert(digest, file);
     }
     let mut notes = Vec::new();

@@ -25,7 +25,7 @@ use crate::text::SafeText;
 
 pub use boundary::{Boundary, Selection};
 pub use cache::Cache;
-pub use item::{Item, ItemKind, ObjectId, Tally};
+pub use item::{Elsewhere, Item, ItemKind, ObjectId, Tally};
 pub use remote::RemoteSide;
 pub use source::{Content, Reader, Source, Texts};
 

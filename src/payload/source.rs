@@ -9,7 +9,7 @@ use std::io::Read;
 
 use bstr::{BString, ByteSlice};
 
-use super::{Fault, Item};
+use super::{Elsewhere, Fault, Item};
 
 /// The bytes of one item, exactly once.
 pub enum Content<'a> {
@@ -58,6 +58,7 @@ impl Texts {
                 size: text.len() as u64,
                 path: Some(BString::from(kept.len().to_string())),
                 commit: None,
+                elsewhere: Elsewhere::Nowhere,
             });
             kept.push(text);
         }

@@ -11,7 +11,7 @@
 use std::collections::HashMap;
 use std::thread;
 
-use argon2::{Algorithm, Argon2, Params, Version};
+use argon2::{Algorithm, Argon2, Block, Params, Version};
 use bstr::{BString, ByteSlice};
 use sha2::{Digest, Sha256};
 
@@ -44,7 +44,8 @@ impl Fingerprint {
     /// The fingerprint of one finding.
     pub fn of(finding: &Finding) -> Self {
         let place = place(finding);
-        Self { hash: slow_hash(&place, &finding.rule, finding.secret.expose()), rule: finding.rule.to_string(), place }
+        let hash = slow_hash(&place, &finding.rule, finding.secret.expose(), &mut Vec::new());
+        Self { hash, rule: finding.rule.to_string(), place }
     }
 
     /// Those of many, in their order; each secret once, on all processors.
@@ -60,7 +61,9 @@ impl Fingerprint {
                 .chunks(share)
                 .map(|jobs| {
                     scope.spawn(move || {
-                        jobs.iter().map(|job| (job.clone(), slow_hash(&job.0, job.1, job.2))).collect::<Vec<_>>()
+                        let mut memory = Vec::new();
+                        let mut hash = |job: &(BString, &str, &[u8])| slow_hash(&job.0, job.1, job.2, &mut memory);
+                        jobs.iter().map(|job| (job.clone(), hash(job))).collect::<Vec<_>>()
                     })
                 })
                 .collect();
@@ -111,7 +114,8 @@ fn place(finding: &Finding) -> BString {
     }
 }
 
-fn slow_hash(place: &BString, rule: &str, secret: &[u8]) -> [u8; HASH_LEN] {
+/// `memory` is kept from one hash to the next: to be given fresh pages each time costs as much as hashing.
+fn slow_hash(place: &BString, rule: &str, secret: &[u8], memory: &mut Vec<Block>) -> [u8; HASH_LEN] {
     let salt = Sha256::new()
         .chain_update(PURPOSE)
         .chain_update((place.len() as u64).to_le_bytes())
@@ -121,7 +125,13 @@ fn slow_hash(place: &BString, rule: &str, secret: &[u8]) -> [u8; HASH_LEN] {
     let mut hash = [0; HASH_LEN];
     Params::new(MEMORY_KIB, 1, 1, Some(HASH_LEN))
         .and_then(|params| {
-            Argon2::new(Algorithm::Argon2id, Version::V0x13, params).hash_password_into(secret, &salt, &mut hash)
+            memory.resize(params.block_count(), Block::default());
+            Argon2::new(Algorithm::Argon2id, Version::V0x13, params).hash_password_into_with_memory(
+                secret,
+                &salt,
+                &mut hash,
+                memory.as_mut_slice(),
+            )
         })
         // All lengths are ours but the secret's, which may have 4 GiB. No hash must never be taken for one.
         .expect("argon2 takes these lengths");

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tyran::payload::{Content, Item, ItemKind, Tally};
+use tyran::payload::{Content, Elsewhere, Item, ItemKind, Tally};
 use tyran::scan::embedded::{EmbeddedEngine, Mode, Options, Origin, RuleSet};
 use tyran::scan::{Engine, Finding};
 
@@ -14,7 +14,7 @@ fn rules(text: &str, mode: Mode) -> Result<Arc<RuleSet>, String> {
 
 fn item(kind: ItemKind, path: &str, size: usize) -> Item {
     let path = (!path.is_empty()).then(|| path.into());
-    Item { kind, oid: None, size: size as u64, path, commit: None }
+    Item { kind, oid: None, size: size as u64, path, commit: None, elsewhere: Elsewhere::Nowhere }
 }
 
 fn scan_item(engine: &EmbeddedEngine, item: &Item, content: Content<'_>) -> (Vec<Finding>, Tally) {
@@ -199,10 +199,10 @@ fn large(size: usize, seed: u64) -> Vec<u8> {
     while text.len() < size {
         place += 1;
         text.extend(format!("line {place} of a text that is long enough to be cut\n").bytes());
-        if place % 4001 == 0 {
+        if place.is_multiple_of(4001) {
             text.extend(format!("  key: {}\n", token(place)).bytes());
         }
-        if place % 9973 == 0 {
+        if place.is_multiple_of(9973) {
             text.extend(b"<<BEGIN>>");
             text.extend(planted::characters(place, "xyz \n", 300_000).bytes());
             text.extend(b"<<END>>\n");
@@ -261,19 +261,92 @@ fn something_begun_that_does_not_end_within_a_megabyte_is_told_as_unterminated()
     assert_eq!((findings[0].line, findings[0].confidence), (1, tyran::scan::Confidence::Low));
 }
 
+fn utf16(text: &str, big: bool) -> Vec<u8> {
+    text.encode_utf16().flat_map(|unit| if big { unit.to_be_bytes() } else { unit.to_le_bytes() }).collect()
+}
+
+fn utf32(text: &str, big: bool) -> Vec<u8> {
+    let character = |character| {
+        let number = u32::from(character);
+        if big { number.to_be_bytes() } else { number.to_le_bytes() }
+    };
+    text.chars().flat_map(character).collect()
+}
+
 #[test]
 fn text_of_two_and_four_bytes_a_character_is_read() {
     let token = token(3);
     let text = format!("Schlüssel = \"{token}\"\r\n");
-    let sixteen = |big: bool| -> Vec<u8> {
-        text.encode_utf16().flat_map(|unit| if big { unit.to_be_bytes() } else { unit.to_le_bytes() }).collect()
-    };
-    let thirty_two: Vec<u8> = text.chars().flat_map(|character| (character as u32).to_le_bytes()).collect();
-    let with_mark = [b"\xFF\xFE".as_slice(), &sixteen(false)].concat();
-    let in_a_binary = [b"\x00\x01\x02MZ\x90".as_slice(), &sixteen(false), b"\x00\xFF\x03"].concat();
-    for bytes in [sixteen(false), sixteen(true), thirty_two, with_mark, in_a_binary] {
-        assert!(holds(&found_in("settings.reg", &bytes), &token), "{bytes:?}");
+    let forms = [utf16(&text, false), utf16(&text, true), utf32(&text, false), utf32(&text, true)];
+    let marks = [b"\xFF\xFE".as_slice(), b"\xFE\xFF", b"\xFF\xFE\0\0", b"\0\0\xFE\xFF"];
+    for (form, mark) in forms.iter().zip(marks) {
+        // With a mark and without, at the end cut short, behind plain text, behind the other kind, between
+        // the bytes of a program, at odd and even places.
+        for before in [b"".as_slice(), mark, b"key\n", b"x", b"\x00\x01\x02MZ\x90", b"\x00", &forms[0], &forms[3]] {
+            for after in [b"".as_slice(), b"\0", b"\x01\xFF\x03", b"plain text\n", &forms[1]] {
+                let bytes = [before, form, after].concat();
+                let findings = found_in("settings.reg", &bytes);
+                let here: Vec<_> = findings
+                    .iter()
+                    .filter(|finding| finding.secret.expose() == token.as_bytes())
+                    .filter(|finding| (before.len()..before.len() + form.len()).contains(&(finding.start as usize)))
+                    .collect();
+                assert_eq!(here.len(), 1, "{bytes:?}: {:?}", told(&findings));
+            }
+        }
     }
+}
+
+#[test]
+fn values_in_wide_text_are_decoded_and_their_escapes_undone() {
+    let inner = format!("key: {}", token(30));
+    let base64 = |bytes: &[u8]| base64::Engine::encode(&base64::engine::general_purpose::STANDARD, bytes);
+    let wide = utf16(&format!("first line\r\nvalue: {}\r\n", base64(inner.as_bytes())), false);
+    let findings = found_in("a.ps1", &wide);
+    assert!(holds(&findings, &token(30)), "{:?}", told(&findings));
+    assert_eq!(findings[0].line, 2);
+    // The commands that one system's shell takes encoded.
+    let command = base64(&utf16(&inner, false));
+    assert!(holds(&found_in("a.ps1", format!("run -EncodedCommand {command}\n").as_bytes()), &token(30)));
+}
+
+#[test]
+fn wide_text_is_read_wherever_a_window_ends() {
+    let filler = utf16(&"some words of a long log\r\n".repeat(80_000), false);
+    for at in [3_145_700_usize, 3_145_728, 3_276_790, 3_276_800] {
+        let token = token(at as u64);
+        let piece = utf16(&format!(" {token}\r\n    "), false);
+        let mut text = filler.clone();
+        text.splice(at..at + piece.len(), piece.iter().copied());
+        assert!(holds(&found_in("log.txt", &text), &token), "{at}");
+    }
+}
+
+#[test]
+fn signs_in_utf_7_are_read() {
+    let token = token(31);
+    let written = token.replace('_', "+AF8-");
+    for text in [
+        format!("subject\n\n{written}\n"),
+        format!("a +- b, password +AD0 +ACI-correct horse+ACI-\n{written}"),
+        format!("Schl+APw-ssel {written}, +ZeVnLIqe-"),
+        format!("+AHsAIgBhACI {written}"),
+    ] {
+        let findings = found_in("message", text.as_bytes());
+        let found = findings.iter().find(|finding| finding.secret.expose() == token.as_bytes());
+        let found = found.unwrap_or_else(|| panic!("{text}: {:?}", told(&findings)));
+        assert!(text[found.start as usize..].starts_with("tok+AF8"), "{text}");
+    }
+    // Without `-` a run ends at what is no digit of it; several signs share one.
+    assert!(holds(&found_in("m", b"password +AD0 +ACI-correct horse+ACI-"), "correct horse"));
+    assert!(holds(&found_in("m", b"password+ACAAPQAgACI-correct horse+ACI-"), "correct horse"));
+}
+
+#[test]
+fn what_needs_no_other_form_is_found_once() {
+    let token = token(32);
+    let text = format!("a+AF8-b \\\"x\\\" key: {token} and +AD0- more \\\"y\\\"\n");
+    assert_eq!(found_in("a", text.as_bytes()).len(), 1);
 }
 
 #[test]
@@ -358,6 +431,67 @@ fn xz_is_read_where_the_program_is_there_to_make_it() {
 }
 
 #[test]
+fn archive_behind_a_program_or_a_script_is_read() {
+    let token = token(33);
+    let packed = zip("in/side.env", format!("key: {token}\n").as_bytes());
+    let noise = planted::characters(34, "abcdefghijklmnopqrstuvwxyz0123456789", 2 << 20);
+    let script = format!("#!/bin/sh\n{noise}").into_bytes();
+    for before in [b"#!/usr/bin/env python3\n".to_vec(), b"MZ\x90\0\x03".to_vec(), script] {
+        let bytes = [before, packed.clone()].concat();
+        assert!(holds(&found_in("tool", &bytes), &token));
+        let mut trickle = Trickle { rest: &bytes, steps: vec![100_000], at: 0 };
+        let blob = item(ItemKind::Blob, "tool", bytes.len());
+        assert!(holds(&scan_item(&plain(), &blob, Content::Stream(&mut trickle)).0, &token));
+    }
+}
+
+/// What an engine finds in an item, and says of it beside that.
+fn notes(path: &str, bytes: &[u8]) -> (Vec<Finding>, String) {
+    let engine = plain();
+    let mut session = engine.session().unwrap();
+    session.scan(&item(ItemKind::Blob, path, bytes.len()), 0, Content::Whole(bytes)).unwrap();
+    let findings = session.finish().unwrap().findings;
+    (findings, engine.notes().iter().map(|note| note.as_str().to_owned()).collect())
+}
+
+#[test]
+fn damaged_archive_is_read_as_far_as_it_goes_and_is_noted() {
+    let token = token(35);
+    let noise = planted::characters(36, "abcdefghijklmnopqrstuvwxyz0123456789", 200_000);
+    let whole = gzip(format!("key: {token}\n{noise}").as_bytes());
+    let (findings, said) = notes("fixtures/short.gz", &whole[..whole.len() / 2]);
+    assert!(holds(&findings, &token));
+    assert!(said.contains("fixtures/short.gz") && said.contains("damaged"), "{said}");
+    let packed = tar("a", format!("key: {token}\n").as_bytes());
+    let (findings, said) = notes("short.tar", &[&packed[..1024], &[7; 2048]].concat());
+    assert!(holds(&findings, &token) && said.contains("damaged"), "{said}");
+    let (_, said) = notes("no.zip", b"PK\x03\x04 and no more");
+    assert!(said.contains("damaged"), "{said}");
+    let (_, said) = notes("data.7z", b"7z\xBC\xAF\x27\x1C\0\x04");
+    assert!(said.contains("7z archive"), "{said}");
+    assert_eq!(notes("plain.txt", b"nothing packed").1, "");
+    assert_eq!(notes("whole.gz", &whole).1, "");
+}
+
+#[test]
+fn encrypted_member_is_noted_and_the_others_are_read() {
+    let token = token(37);
+    let mut writer = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+    for (name, text) in [("closed.env", "nothing to see".to_owned()), ("open.env", format!("key: {token}\n"))] {
+        writer.start_file(name, zip::write::SimpleFileOptions::default()).unwrap();
+        std::io::Write::write_all(&mut writer, text.as_bytes()).unwrap();
+    }
+    let mut packed = writer.finish().unwrap().into_inner();
+    // The bit for encryption, in the first member's own header and in the directory.
+    let directory = packed.windows(4).position(|four| four == b"PK\x01\x02").unwrap();
+    packed[6] |= 1;
+    packed[directory + 8] |= 1;
+    let (findings, said) = notes("closed.zip", &packed);
+    assert!(said.contains("encrypted"), "{said}");
+    assert!(holds(&findings, &token), "{:?}", told(&findings));
+}
+
+#[test]
 fn name_in_an_archive_is_content() {
     let token = token(7);
     assert!(holds(&found_in("a.zip", &zip(&format!("{token}.txt"), b"empty")), &token));
@@ -365,11 +499,13 @@ fn name_in_an_archive_is_content() {
 
 #[test]
 fn archive_bomb_is_a_fault_and_not_a_skip() {
-    let bomb = gzip(&gzip(&vec![0; 1 << 29]));
-    let engine = plain();
+    let bomb = gzip(&gzip(&vec![0; 24 << 20]));
+    let bounded = Options { unpacked_bytes: 1 << 20, ..Options::default() };
+    let engine = EmbeddedEngine::new(rules(PLAIN, Mode::Strict).unwrap(), bounded).unwrap();
     let mut session = engine.session().unwrap();
     let fault = session.scan(&item(ItemKind::Blob, "a.gz", bomb.len()), 0, Content::Whole(&bomb)).unwrap_err();
     assert_eq!(fault.kind, tyran::scan::engine::EngineFaultKind::Content, "{fault}");
+    assert!(fault.to_string().contains("256 times its size"), "{fault}");
     let mut nested = zip("x", b"x");
     for _ in 0..9 {
         nested = zip("deeper", &nested);
@@ -390,6 +526,58 @@ fn large_archive_in_a_stream_is_read_too() {
     let (findings, counted) = scan_item(&plain(), &blob, Content::Stream(&mut trickle));
     assert!(holds(&findings, &token));
     assert_eq!(counted.bytes, bytes.len() as u64);
+}
+
+#[test]
+fn blob_counts_at_each_of_its_paths() {
+    let token = token(40);
+    let text = format!("{PLAIN}\n[[allowlists]]\npaths = ['^fixtures/', '^vendor/']\n");
+    let engine = EmbeddedEngine::new(rules(&text, Mode::Strict).unwrap(), Options::default()).unwrap();
+    let bytes = format!("key: {token}\n").into_bytes();
+    let found = |elsewhere: Elsewhere| {
+        let blob = Item { elsewhere, ..item(ItemKind::Blob, "fixtures/a.txt", bytes.len()) };
+        scan_item(&engine, &blob, Content::Whole(&bytes)).0
+    };
+    assert!(found(Elsewhere::Nowhere).is_empty());
+    assert!(found(Elsewhere::At(vec!["vendor/a.txt".into()])).is_empty());
+    let findings = found(Elsewhere::At(vec!["vendor/a.txt".into(), "src/a.txt".into()]));
+    assert_eq!(findings.len(), 1);
+    assert_eq!(findings[0].item.path.as_ref().unwrap(), "src/a.txt");
+    assert_eq!(found(Elsewhere::Anywhere(Vec::new())).len(), 1);
+    // So do the members of an archive.
+    let packed = gzip(&bytes);
+    let blob = Item {
+        elsewhere: Elsewhere::At(vec!["src/a.gz".into()]),
+        ..item(ItemKind::Blob, "fixtures/a.gz", packed.len())
+    };
+    assert_eq!(scan_item(&engine, &blob, Content::Whole(&packed)).0.len(), 1);
+}
+
+#[test]
+fn number_of_a_text_in_its_part_is_no_path() {
+    let token = token(41);
+    let text = format!("{PLAIN}\n[[allowlists]]\npaths = ['^[0-9]+$']\n");
+    let engine = EmbeddedEngine::new(rules(&text, Mode::Strict).unwrap(), Options::default()).unwrap();
+    let name = format!("refs/heads/{token}");
+    let reference = item(ItemKind::Ref, "0", name.len());
+    assert_eq!(scan_item(&engine, &reference, Content::Whole(name.as_bytes())).0.len(), 1);
+}
+
+#[test]
+fn keyword_far_away_counts_no_more_than_it_does_for_gitleaks() {
+    let text = "[[rules]]\nid = 'far'\nregex = '[0-9a-f]{40}'\nkeywords = ['beacon']\n";
+    let engine = EmbeddedEngine::new(rules(text, Mode::Strict).unwrap(), Options::default()).unwrap();
+    let count = |bytes: &str| {
+        let blob = item(ItemKind::Blob, "a", bytes.len());
+        scan_item(&engine, &blob, Content::Whole(bytes.as_bytes())).0.len()
+    };
+    let hash = planted::characters(42, "0123456789abcdef", 40);
+    let line = "words of no consequence\n";
+    assert_eq!(count(&format!("beacon\n{}{hash}\n", line.repeat(4_000))), 1);
+    assert_eq!(count(&format!("{hash}\n{}beacon\n", line.repeat(4_000))), 1);
+    assert_eq!(count(&format!("beacon\n{}{hash}\n", line.repeat(20_000))), 0);
+    let far = line.repeat(200_000);
+    assert_eq!(count(&format!("{far}{hash}\n{}beacon\n", line.repeat(4_000))), 1);
 }
 
 #[test]

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use bstr::BString;
 use proptest::prelude::*;
-use tyran::payload::{Content, Fault, Item, ItemKind, Part, Payload, Reader, Source, source::Sink};
+use tyran::payload::{Content, Elsewhere, Fault, Item, ItemKind, Part, Payload, Reader, Source, source::Sink};
 use tyran::scan::embedded::{EmbeddedEngine, Mode, Options, Origin, RuleSet, express};
 use tyran::scan::engine::EngineFaultKind;
 use tyran::scan::gitleaks::locate::{self, Located};
@@ -84,6 +84,7 @@ fn payload(items: Vec<Vec<u8>>, streamed: bool) -> Payload {
             size: bytes.len() as u64,
             path: Some(BString::from(place.to_string())),
             commit: None,
+            elsewhere: Elsewhere::Nowhere,
         })
         .collect();
     Payload { parts: vec![Part { items: listed, source: Box::new(Bytes { items, streamed }) }], ..Payload::default() }
@@ -610,7 +611,8 @@ fn dropping_the_engine_in_the_middle_leaves_no_child() {
     let program = stand_in(&sandbox, "time.sleep(600)");
     let engine = GitleaksEngine::new(&program, rules(RULES), Drive { expected_bytes: 1, ..drive() }).unwrap();
     let mut session = engine.session().unwrap();
-    let item = Item { kind: ItemKind::Blob, oid: None, size: 0, path: None, commit: None };
+    let item =
+        Item { kind: ItemKind::Blob, oid: None, size: 0, path: None, commit: None, elsewhere: Elsewhere::Nowhere };
     let bytes = filler(1, 3 << 20);
     session.scan(&item, 0, Content::Whole(&bytes)).unwrap();
     let deadline = Instant::now() + Duration::from_secs(20);
@@ -665,6 +667,7 @@ fn payload_at(items: Vec<(&str, Vec<u8>)>) -> Payload {
             size: bytes.len() as u64,
             path: Some(BString::from(path)),
             commit: None,
+            elsewhere: Elsewhere::Nowhere,
         };
         payload.parts.push(Part { items: vec![item], source: Box::new(One(bytes)) });
     }
@@ -895,7 +898,7 @@ proptest! {
         items in prop::collection::vec("[ab\n]{0,40}", 1..4),
     ) {
         let mut batch = Batch::default();
-        let item = Item { kind: ItemKind::Blob, oid: None, size: 0, path: None, commit: None };
+        let item = Item { kind: ItemKind::Blob, oid: None, size: 0, path: None, commit: None, elsewhere: Elsewhere::Nowhere};
         for text in &items {
             batch.add(&item, 0, Content::Whole(text.as_bytes()), &mut |_| Ok(())).unwrap();
         }

@@ -519,3 +519,61 @@ fn store_that_git_repacks_meanwhile_is_read_all_the_same() {
     let items = store.reachable(&ids(&repo, &["HEAD"]), &[]).unwrap();
     assert_eq!(read_all(&store, items).unwrap().0, 6);
 }
+
+/// Every path of the blob that holds `bytes`, and whether it could be seen at others.
+fn paths_of(repo: &Repo<'_>, bytes: &str) -> (Vec<String>, bool) {
+    fs::write(repo.dir.join("../bytes"), bytes).unwrap();
+    let blob = id(&repo.git(&["hash-object", "../bytes"]));
+    let items = open(repo).unwrap().reachable(&ids(repo, &["HEAD"]), &[]).unwrap();
+    let item = items.iter().find(|item| item.oid == Some(blob)).unwrap();
+    let mut paths: Vec<String> = item.known_paths().map(ToString::to_string).collect();
+    paths.sort();
+    (paths, matches!(item.elsewhere, tyran::payload::Elsewhere::Anywhere(_)))
+}
+
+#[test]
+fn blob_is_listed_with_all_its_paths() {
+    let sandbox = Sandbox::new();
+    let repo = sandbox.repo("work");
+    repo.commit("vendor/deep/one.txt", "1");
+    // The whole folder moves: its trees stay the same objects.
+    repo.git(&["mv", "vendor", "src"]);
+    repo.git(&["commit", "-q", "-m", "move"]);
+    repo.commit("copy.txt", "1");
+    repo.commit("other.txt", "2");
+    let (paths, more) = paths_of(&repo, "1");
+    assert_eq!(
+        (paths, more),
+        (["copy.txt", "src/deep/one.txt", "vendor/deep/one.txt"].map(str::to_owned).to_vec(), false)
+    );
+    assert_eq!(paths_of(&repo, "2").0, ["other.txt"]);
+    same_as_git(&repo, &["HEAD"], &[]);
+}
+
+#[test]
+fn paths_beyond_a_few_are_any_path_and_trees_that_hold_trees_end() {
+    let sandbox = Sandbox::new();
+    let repo = sandbox.repo("work");
+    let blob = repo.git(&["hash-object", "-w", "--stdin-paths"]);
+    assert!(blob.is_empty());
+    repo.write("x", "x");
+    let mut tree = format!("100644 blob {}\tx", repo.git(&["hash-object", "-w", "x"]));
+    // Each holds the one before ten times: 10^12 paths.
+    for _ in 0..12 {
+        fs::write(sandbox.path("entries"), &tree).unwrap();
+        let made = sandbox
+            .command("git")
+            .current_dir(&repo.dir)
+            .args(["mktree"])
+            .stdin(fs::File::open(sandbox.path("entries")).unwrap())
+            .output()
+            .unwrap();
+        let id = String::from_utf8(made.stdout).unwrap();
+        tree = (0..10).map(|entry| format!("040000 tree {}\t{entry}", id.trim())).collect::<Vec<_>>().join("\n");
+    }
+    let top = tree.split([' ', '\t']).nth(2).unwrap().to_owned();
+    let commit = repo.git(&["commit-tree", "-m", "bomb", &top]);
+    repo.git(&["update-ref", "HEAD", &commit]);
+    let (paths, more) = paths_of(&repo, "x");
+    assert!(more && paths.len() <= 6, "{paths:?}");
+}

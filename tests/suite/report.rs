@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use bstr::BString;
 use serde_json::Value;
-use tyran::payload::{Destination, Item, ItemKind, ObjectId, Tally};
+use tyran::payload::{Destination, Elsewhere, Item, ItemKind, ObjectId, Tally};
 use tyran::report::{self, Colour, CommitFacts, Format, Judgement, Reported, Suppressed, Terminal};
 use tyran::scan::{Confidence, Coverage, EngineCoverage, Finding, Identity, Secret, Severity};
 use tyran::text::SafeText;
@@ -37,6 +37,7 @@ fn finding(path: &str, before: &str, secret: &str, after: &str) -> Finding {
             size: 1000,
             path: Some(BString::from(path)),
             commit: Some(id(COMMIT)),
+            elsewhere: Elsewhere::Nowhere,
         },
         part: 0,
         start: 100 + start,

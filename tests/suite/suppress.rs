@@ -509,3 +509,14 @@ fn line_that_is_no_entry_accepts_nothing_and_is_told() {
     let file = allow_file::AllowFile::read(b"salt zz\nsomething else\n\n# comment\n");
     assert_eq!(file.unreadable.len(), 2);
 }
+
+#[test]
+fn suppressing_file_that_is_a_copy_of_another_file_is_asked_about() {
+    let sandbox = Sandbox::new();
+    let repo = sandbox.repo("work");
+    repo.commit("notes/a.txt", "a.env:some-rule:1\n");
+    repo.commit(".gitleaksignore", "a.env:some-rule:1\n");
+    let output =
+        sandbox.tyran().args(["scan-push", "-C"]).arg(&repo.dir).args(["origin", "HEAD:main"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "{}", crate::support::shown(&output));
+}

@@ -13,9 +13,9 @@ use super::decode::Decoder;
 use super::delta::Broken;
 use super::pack::{Pack, Packed};
 use super::store::{ObjectStore, Place};
-use super::table::{self, Node};
+use super::table::{self, Node, Number};
 use super::walk::Walk;
-use crate::payload::{Fault, Item, ItemKind, Tally};
+use crate::payload::{Elsewhere, Fault, Item, ItemKind, Tally};
 
 impl ObjectStore {
     /// Every object that `tips` reach and `boundary` does not, with sizes from object headers, in the
@@ -44,7 +44,14 @@ impl ObjectStore {
         ids.iter()
             .map(|id| {
                 let (kind, size) = self.header(id, &mut decoder)?;
-                Ok(Item { kind: item_kind(kind), oid: Some(*id), size, path: None, commit: None })
+                Ok(Item {
+                    kind: item_kind(kind),
+                    oid: Some(*id),
+                    size,
+                    path: None,
+                    commit: None,
+                    elsewhere: Elsewhere::Nowhere,
+                })
             })
             .collect()
     }
@@ -77,7 +84,7 @@ impl ObjectStore {
 
     fn manifest(&self, walk: Walk<'_>) -> Result<Vec<Item>, Fault> {
         let tolerant = walk.is_tolerant();
-        let (nodes, paths) = walk.finish();
+        let (nodes, paths, others) = walk.finish();
         let mut rows = Vec::with_capacity(nodes.iter().filter(|node| node.listed && !node.excluded).count());
         for (number, node) in (0_u32..).zip(&nodes) {
             if node.listed && !node.excluded {
@@ -96,7 +103,9 @@ impl ObjectStore {
         let item = |row: Row| {
             let node = &nodes[row.node as usize];
             let commit = table::at(&nodes, node.commit).map(|commit| commit.id);
-            Item { kind: item_kind(row.kind), oid: Some(node.id), size: row.size, path: paths.whole(node.path), commit }
+            let elsewhere = others.of(Number::of(row.node), node.path, &paths);
+            let (path, oid) = (paths.whole(node.path), Some(node.id));
+            Item { kind: item_kind(row.kind), oid, size: row.size, path, commit, elsewhere }
         };
         Ok(rows.into_iter().map(item).collect())
     }

@@ -16,6 +16,11 @@ pub(super) struct Number(u32);
 impl Number {
     /// No object.
     pub(super) const NONE: Self = Self(u32::MAX);
+
+    /// The number of the object at a place of the table.
+    pub(super) fn of(place: u32) -> Self {
+        Self(place)
+    }
 }
 
 /// What a walk knows of an object.

@@ -18,7 +18,7 @@ use gix::objs::Kind;
 
 use super::decode::{Decoder, Object};
 use super::parse::{self, EntryKind};
-use super::paths::{PathId, Paths};
+use super::paths::{Others, PathId, Paths};
 use super::store::ObjectStore;
 use super::table::{Node, Number, Table};
 use crate::payload::Fault;
@@ -61,6 +61,8 @@ pub(super) struct Walk<'s> {
     tolerant: bool,
     /// The tree that was gone through last at each path.
     gone_through: Vec<Option<Rc<Vec<u8>>>>,
+    /// Where objects were met again.
+    others: Others,
     /// Trees to be listed, each with its path and commit.
     trees: Vec<(Number, PathId, Number)>,
 }
@@ -80,6 +82,7 @@ impl<'s> Walk<'s> {
             limited: false,
             tolerant: false,
             gone_through: Vec::new(),
+            others: Others::default(),
             trees: Vec::new(),
         }
     }
@@ -113,8 +116,8 @@ impl<'s> Walk<'s> {
     }
 
     /// What the walk has marked. All else, which is the most of its memory, is given back.
-    pub(super) fn finish(self) -> (Vec<Node>, Paths) {
-        (self.table.into_nodes(), self.paths)
+    pub(super) fn finish(self) -> (Vec<Node>, Paths, Others) {
+        (self.table.into_nodes(), self.paths, self.others)
     }
 
     /// Marks in the table what the tips reach and the boundary does not.
@@ -426,6 +429,9 @@ impl<'s> Walk<'s> {
     }
 
     fn remember(&mut self, path: PathId, tree: Rc<Vec<u8>>) {
+        if path == PathId::ANY {
+            return;
+        }
         let place = path.place();
         if self.gone_through.len() <= place {
             self.gone_through.resize(place + 1, None);
@@ -437,7 +443,11 @@ impl<'s> Walk<'s> {
     fn list(&mut self, id: ObjectId, kind: Kind, path: PathId, commit: Number) -> Result<(), Fault> {
         let number = self.table.number(id, kind)?;
         let node = self.table.node_mut(number);
-        if node.excluded || (node.listed && (node.kind == kind || kind == Kind::Blob)) {
+        if node.excluded {
+            return Ok(());
+        }
+        if node.listed && (node.kind == kind || kind == Kind::Blob) {
+            self.met_again(number, path, commit);
             return Ok(());
         }
         (node.listed, node.kind) = (true, kind);
@@ -446,6 +456,21 @@ impl<'s> Walk<'s> {
             self.trees.push((number, path, commit));
         }
         Ok(())
+    }
+
+    /// Notes a further path of a listed object. A tree is gone through again, since all below it has a
+    /// further path too; not more often than paths are kept, lest trees that hold trees twice be endless.
+    fn met_again(&mut self, number: Number, path: PathId, commit: Number) {
+        let node = self.table.node(number);
+        if node.path == path {
+            return;
+        }
+        let kind = node.kind;
+        if let Some(path) = self.others.add(number, path, &self.paths)
+            && kind == Kind::Tree
+        {
+            self.trees.push((number, path, commit));
+        }
     }
 
     /// Reads the trees that wait, and those below them.
@@ -495,7 +520,8 @@ impl<'s> Walk<'s> {
     ) -> Result<(), Fault> {
         let number = self.table.number(id, kind)?;
         let node = self.table.node(number);
-        if node.excluded || (node.listed && (node.kind == kind || kind == Kind::Blob)) {
+        let is_known = node.listed && (node.kind == kind || kind == Kind::Blob);
+        if node.excluded || is_known && self.paths.is(node.path, parent, name) {
             return Ok(());
         }
         let path = self.paths.below(parent, name);

@@ -66,6 +66,8 @@ pub(super) struct Place<'a> {
     pub(super) path: Option<&'a [u8]>,
     /// Hexadecimal, lower case.
     pub(super) commit: Option<&'a str>,
+    /// It has more paths than are known: it could be any.
+    pub(super) anywhere: bool,
 }
 
 /// What a finding's allowlists are tried on.

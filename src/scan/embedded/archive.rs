@@ -1,21 +1,22 @@
-//! Archives and compressed files, told by their first bytes and never by their names.
+//! Archives and compressed files, told by their bytes and never by their names.
 //!
 //! Promise: every member that can be unpacked is handed on with its name; what unpacks to more than the
-//! budget allows, nests deeper or takes longer is a fault and not a skip. What is encrypted or
-//! damaged cannot be unpacked by anybody who has no more than these bytes; these have been read as they
-//! are.
+//! budget allows, nests deeper or takes longer is a fault and not a skip. What is encrypted, damaged or
+//! of a kind that is not unpacked here is noted, and was read as the bytes it is: nobody gets more out of
+//! an encrypted one, and repositories hold damaged ones on purpose.
 
-use std::cell::Cell;
-use std::io::{self, Read, Seek};
+use std::cell::{Cell, RefCell};
+use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::time::{Duration, Instant};
 
 use flate2::read::MultiGzDecoder;
+use ruzstd::decoding::{FrameDecoder, StreamingDecoder};
+use sha1::Digest as _;
+use zip::CompressionMethod;
 
 /// How deep archives in archives are followed.
 pub(super) const DEEPEST: usize = 8;
-/// What any item may unpack to, in bytes.
-const BASE_BYTES: u64 = 256 << 20;
-/// And so many times its own size. Source code compresses five-fold, logs thirty-fold.
+/// What any item may unpack to beyond a fixed amount: so many times its own size. Source code compresses five-fold, logs thirty-fold.
 const RATIO: u64 = 256;
 /// How long unpacking an item may take, what is found in it included.
 const LONGEST: Duration = Duration::from_secs(120);
@@ -33,10 +34,7 @@ pub(super) enum Format {
     Tar,
 }
 
-/// How much of a beginning decides.
-pub(super) const BEGINNING: usize = 512;
-
-/// What an item is, from its first bytes.
+/// What an item is, from its first 512 bytes.
 pub(super) fn format(text: &[u8]) -> Option<Format> {
     match text {
         [0x1F, 0x8B, 0x08, ..] => Some(Format::Gzip),
@@ -46,6 +44,38 @@ pub(super) fn format(text: &[u8]) -> Option<Format> {
         [b'P', b'K', 3, 4, ..] => Some(Format::Zip),
         _ => is_tar(text).then_some(Format::Tar),
     }
+}
+
+/// An archive of a kind that is not unpacked here, from its first bytes.
+pub(super) fn foreign(text: &[u8]) -> Option<&'static str> {
+    match text {
+        [b'7', b'z', 0xBC, 0xAF, 0x27, 0x1C, ..] => Some("it is a 7z archive"),
+        [b'R', b'a', b'r', b'!', 0x1A, 0x07, ..] => Some("it is a RAR archive"),
+        [0x04, 0x22, 0x4D, 0x18, ..] => Some("it is compressed with LZ4"),
+        [b'L', b'Z', b'I', b'P', 0 | 1, ..] => Some("it is compressed with lzip"),
+        [b'M', b'S', b'C', b'F', 0, 0, 0, 0, ..] => Some("it is a cabinet"),
+        _ => None,
+    }
+}
+
+/// The bytes before a comment of a zip's directory's end, and the longest comment.
+const ZIP_END: usize = 22;
+/// So much of an end shows whether a zip ends there.
+pub(super) const END: usize = ZIP_END + u16::MAX as usize;
+
+/// Whether a zip ends a text that begins as something else: a program that unpacks itself, a script
+/// that is run as an archive.
+pub(super) fn ends_as_zip(text: &[u8]) -> bool {
+    let end = text.get(text.len().saturating_sub(END)..).unwrap_or_default();
+    memchr::memmem::find_iter(end, b"PK\x05\x06").any(|at| {
+        let comment = end.get(at + ZIP_END - 2..at + ZIP_END).and_then(|length| <[u8; 2]>::try_from(length).ok());
+        comment.is_some_and(|length| at + ZIP_END + usize::from(u16::from_le_bytes(length)) == end.len())
+    })
+}
+
+/// Whether what begins so is worth a look at its end when it is large.
+pub(super) fn may_end_as_zip(beginning: &[u8]) -> bool {
+    matches!(beginning, [b'M', b'Z', ..] | [0x7F, b'E', b'L', b'F', ..] | [b'#', b'!', ..])
 }
 
 /// The header's checksum is right, as for `tar` itself.
@@ -64,13 +94,49 @@ pub(super) struct Budget {
     left: Cell<u64>,
     ends: Instant,
     exceeded: Cell<Option<&'static str>>,
+    unread: RefCell<Vec<&'static str>>,
+    open: RefCell<Vec<[u8; 20]>>,
 }
 
 impl Budget {
-    /// For an item of so many bytes.
-    pub(super) fn new(packed: u64) -> Self {
-        let left = BASE_BYTES.saturating_add(packed.saturating_mul(RATIO));
-        Self { left: Cell::new(left), ends: Instant::now() + LONGEST, exceeded: Cell::new(None) }
+    /// For an item of `packed` bytes: `fixed` bytes, and [`RATIO`] times its size.
+    pub(super) fn new(packed: u64, fixed: u64) -> Self {
+        let left = fixed.saturating_add(packed.saturating_mul(RATIO));
+        Self {
+            left: Cell::new(left),
+            ends: Instant::now() + LONGEST,
+            exceeded: Cell::new(None),
+            unread: RefCell::default(),
+            open: RefCell::default(),
+        }
+    }
+
+    /// Notes that something was read as the bytes it is only.
+    pub(super) fn note(&self, why: &'static str) {
+        let mut unread = self.unread.borrow_mut();
+        if !unread.contains(&why) {
+            unread.push(why);
+        }
+    }
+
+    /// What was read as the bytes it is only, and why.
+    pub(super) fn unread(&self) -> Vec<&'static str> {
+        self.unread.borrow().clone()
+    }
+
+    /// Whether an archive is not inside of itself. An archive can be made that holds itself, byte for
+    /// byte; there is nothing in it that was not read.
+    pub(super) fn enter(&self, archive: &[u8]) -> bool {
+        let hash: [u8; 20] = sha1::Sha1::digest(archive).into();
+        let mut open = self.open.borrow_mut();
+        let is_new = !open.contains(&hash);
+        open.push(hash);
+        is_new
+    }
+
+    /// Leaves what was entered last.
+    pub(super) fn leave(&self) {
+        self.open.borrow_mut().pop();
     }
 
     /// Why it was exceeded, if it was.
@@ -81,7 +147,7 @@ impl Budget {
     fn take(&self, bytes: usize) -> io::Result<()> {
         match self.left.get().checked_sub(bytes as u64) {
             Some(left) => self.left.set(left),
-            None => self.exceeded.set(Some("it unpacks to more than 256 MiB and 256 times its size")),
+            None => self.exceeded.set(Some("it unpacks to more than a fixed amount (256 MiB) and 256 times its size")),
         }
         if Instant::now() > self.ends {
             self.exceeded.set(Some("unpacking it takes longer than two minutes"));
@@ -133,22 +199,83 @@ pub(super) fn members<E>(
             let inner = lzma_rust2::XzReader::new_mem_limit(source, true, MEMORY_KIB);
             visit(b"", &mut Paid { inner, budget })
         }
-        Format::Zstandard => match ruzstd::decoding::StreamingDecoder::new(source) {
-            Ok(inner) => visit(b"", &mut Paid { inner, budget }),
-            Err(_) => Ok(()),
-        },
+        Format::Zstandard => visit(b"", &mut Paid { inner: Frames { source: Some(source), open: None }, budget }),
         Format::Tar => tar_members(source, budget, visit),
         Format::Zip => zip_members(source, budget, visit),
+    }
+}
+
+/// What was noted where the rest of an archive cannot be told apart.
+pub(super) const DAMAGED: &str = "it is damaged, or not what its first bytes say";
+const ENCRYPTED: &str = "members are encrypted";
+const METHOD: &str = "members are compressed in a way that tyran does not know";
+
+fn noted<E>(budget: &Budget, why: &'static str) -> Result<(), E> {
+    budget.note(why);
+    Ok(())
+}
+
+/// Frames of Zstandard, one behind another; those that are to be skipped are.
+struct Frames<'s> {
+    source: Option<&'s mut dyn Source>,
+    open: Option<StreamingDecoder<&'s mut dyn Source, FrameDecoder>>,
+}
+
+impl Frames<'_> {
+    /// Opens the next frame; whether there is one.
+    fn advance(&mut self) -> io::Result<bool> {
+        let Some(source) = self.source.take() else { return Ok(false) };
+        let mut magic = [0; 4];
+        loop {
+            let beginning = source.stream_position()?;
+            let mut read = 0;
+            while let Some(rest) = magic.get_mut(read..).filter(|rest| !rest.is_empty()) {
+                match source.read(rest)? {
+                    0 => break,
+                    more => read += more,
+                }
+            }
+            match (read, magic) {
+                (0, _) => return Ok(false),
+                (4, [0x50..=0x5F, 0x2A, 0x4D, 0x18]) => {
+                    let mut length = [0; 4];
+                    source.read_exact(&mut length)?;
+                    source.seek(SeekFrom::Current(i64::from(u32::from_le_bytes(length))))?;
+                }
+                _ => {
+                    source.seek(SeekFrom::Start(beginning))?;
+                    self.open = Some(StreamingDecoder::new(source).map_err(io::Error::other)?);
+                    return Ok(true);
+                }
+            }
+        }
+    }
+}
+
+impl Read for Frames<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            if let Some(open) = &mut self.open {
+                let read = open.read(buffer)?;
+                if read > 0 || buffer.is_empty() {
+                    return Ok(read);
+                }
+                self.source = self.open.take().map(StreamingDecoder::into_inner);
+            }
+            if !self.advance()? {
+                return Ok(0);
+            }
+        }
     }
 }
 
 fn tar_members<E>(source: &mut dyn Source, budget: &Budget, visit: &mut Visit<'_, E>) -> Result<(), E> {
     let mut archive = tar::Archive::new(source);
     archive.set_ignore_zeros(true);
-    let Ok(entries) = archive.entries() else { return Ok(()) };
+    let Ok(entries) = archive.entries() else { return noted(budget, DAMAGED) };
     for entry in entries {
         // Behind a damaged header nothing can be told apart; the bytes were read as they are.
-        let Ok(entry) = entry else { return Ok(()) };
+        let Ok(entry) = entry else { return noted(budget, DAMAGED) };
         let name = entry.path_bytes().into_owned();
         visit(&name, &mut Paid { inner: entry, budget })?;
         if budget.exceeded().is_some() {
@@ -159,14 +286,51 @@ fn tar_members<E>(source: &mut dyn Source, budget: &Budget, visit: &mut Visit<'_
 }
 
 fn zip_members<E>(source: &mut dyn Source, budget: &Budget, visit: &mut Visit<'_, E>) -> Result<(), E> {
-    let Ok(mut archive) = zip::ZipArchive::new(source) else { return Ok(()) };
+    let Ok(mut archive) = zip::ZipArchive::new(BufReader::new(source)) else { return noted(budget, DAMAGED) };
     for place in 0..archive.len() {
-        let Ok(member) = archive.by_index(place) else { continue };
-        let name = member.name_raw().to_vec();
-        visit(&name, &mut Paid { inner: member, budget })?;
+        let (name, method) = match archive.by_index_raw(place) {
+            Ok(member) if member.encrypted() => {
+                budget.note(ENCRYPTED);
+                continue;
+            }
+            Ok(member) => (member.name_raw().to_vec(), member.compression()),
+            Err(_) => {
+                budget.note(DAMAGED);
+                continue;
+            }
+        };
+        zip_member(&mut archive, place, &name, method, budget, visit)?;
         if budget.exceeded().is_some() {
             return Ok(());
         }
     }
     Ok(())
+}
+
+fn zip_member<E>(
+    archive: &mut zip::ZipArchive<BufReader<&mut dyn Source>>,
+    place: usize,
+    name: &[u8],
+    method: CompressionMethod,
+    budget: &Budget,
+    visit: &mut Visit<'_, E>,
+) -> Result<(), E> {
+    if matches!(method, CompressionMethod::ZSTD | CompressionMethod::XZ) {
+        let Ok(packed) = archive.by_index_raw(place) else { return noted(budget, DAMAGED) };
+        if method == CompressionMethod::XZ {
+            let inner = lzma_rust2::XzReader::new_mem_limit(packed, true, MEMORY_KIB);
+            return visit(name, &mut Paid { inner, budget });
+        }
+        return match StreamingDecoder::new(packed) {
+            Ok(inner) => visit(name, &mut Paid { inner, budget }),
+            Err(_) => noted(budget, DAMAGED),
+        };
+    }
+    match archive.by_index(place) {
+        Ok(inner) => visit(name, &mut Paid { inner, budget }),
+        Err(zip::result::ZipError::UnsupportedArchive(_) | zip::result::ZipError::CompressionMethodNotSupported(_)) => {
+            noted(budget, METHOD)
+        }
+        Err(_) => noted(budget, DAMAGED),
+    }
 }

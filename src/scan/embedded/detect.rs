@@ -4,20 +4,23 @@
 //! matches, place and allow comment, capture groups, entropy, allowlists, required rules, and at the
 //! end the yielding of generic rules to specific ones.
 
+use std::collections::HashMap;
 use std::rc::Rc;
 
 use super::allowlist::{self, Place, Targets};
 use super::decode::{self, Kinds, Pass, Taste};
 use super::demand::{self, Subject};
 use super::entropy;
-use super::escape::{self, Unescaped};
+use super::escape;
 use super::locate::{Lines, Location};
 use super::matcher::{self, Caches, Candidate, Haystack, Span};
 use super::plain::{self, PlainPart};
+use super::rewritten::Rewritten;
 use super::rules::Rule;
 use super::shared::{LONG_RUN, Shared, Use};
 use super::translate::PatternFault;
-use super::wide::{self, Narrowed};
+use super::utf7;
+use super::wide;
 use crate::scan::Confidence;
 
 /// gitleaks' comment that hides a finding.
@@ -58,8 +61,9 @@ pub(super) struct Detector<'e> {
     wanted: Wanted,
     caches: Vec<Caches>,
     candidates: Vec<Vec<Candidate>>,
-    /// Rules whose keywords occurred in the current text, and those with candidates.
-    gated: Vec<bool>,
+    /// Where keywords of each rule occurred in the current text.
+    gated: Vec<Gate>,
+    /// Rules of which they did, and those with candidates.
     touched: Vec<usize>,
 }
 
@@ -71,6 +75,33 @@ pub(super) struct Found {
     pub(super) open: Option<(usize, usize)>,
 }
 
+/// Where keywords of a rule occurred: a bit for each block of a text, the last one for all that follow.
+#[derive(Clone, Copy, Debug, Default)]
+struct Gate(u128);
+
+/// Bytes of a block. Longer texts than 128 of them are read in windows.
+const BLOCK: usize = 32 << 10;
+
+impl Gate {
+    /// Every match counts.
+    const OPEN: Self = Self(u128::MAX);
+
+    fn at(place: usize) -> Self {
+        Self(1 << (place / BLOCK).min(127))
+    }
+
+    fn is_shut(self) -> bool {
+        self.0 == 0
+    }
+
+    /// Whether a keyword occurred so near that gitleaks could have both in one fragment.
+    fn is_near(self, span: Span) -> bool {
+        let first = span.0.saturating_sub(KEYWORD_REACH) / BLOCK;
+        let last = (span.1 + KEYWORD_REACH) / BLOCK;
+        self.0 == u128::MAX || self.0 & (u128::MAX << first.min(127)) & (u128::MAX >> (127 - last.min(127))) != 0
+    }
+}
+
 /// What a text was made of, to tell where in the raw one a match stands.
 #[derive(Clone, Copy)]
 enum Layer<'t> {
@@ -79,9 +110,7 @@ enum Layer<'t> {
     /// Encoded parts of a part of it that begins here were decoded.
     Decoded(&'t Pass, usize),
     /// Escapes were undone, as often as there are levels.
-    Unescaped(&'t [Unescaped]),
-    /// Wide characters were made narrow.
-    Narrowed(&'t Narrowed),
+    Unescaped(&'t [Rewritten]),
 }
 
 /// A text in one pass.
@@ -109,6 +138,10 @@ const REACH: usize = 1024;
 const AROUND_DECODED: usize = 1024;
 /// How often escapes are undone.
 const ESCAPE_LEVELS: usize = 2;
+/// How many hits before one and behind it on its line can make it yield.
+const MOST_NEIGHBOURS: usize = 256;
+/// How far from a match a keyword of its rule still counts, as far as one fragment of gitleaks reaches.
+const KEYWORD_REACH: usize = 125_000;
 
 impl<'e> Detector<'e> {
     pub(super) fn new(shared: &'e Shared, wanted: Wanted) -> Self {
@@ -118,38 +151,59 @@ impl<'e> Detector<'e> {
             wanted,
             caches: (0..count).map(|_| Caches::default()).collect(),
             candidates: vec![Vec::new(); count],
-            gated: vec![false; count],
+            gated: vec![Gate::default(); count],
             touched: Vec::new(),
         }
     }
 
     /// Everything that is found in a text.
     pub(super) fn detect(&mut self, text: &[u8], first_line: usize, place: Place<'_>) -> Result<Found, PatternFault> {
-        let mut found = Found::default();
         let lines = std::cell::OnceCell::new();
         let stage =
             Stage { raw: text, lines: &lines, haystack: Haystack::new(text), layer: Layer::Raw, place, first_line };
-        self.run_pass(stage, &mut found)?;
-        if self.wanted.compat {
-            self.decode(stage, (0, text.len()), Taste::Compat, &mut found)?;
-        } else {
-            for part in wide::parts(text) {
-                self.run_pass(
-                    Stage { haystack: Haystack::new(&part.text), layer: Layer::Narrowed(&part), ..stage },
-                    &mut found,
-                )?;
-            }
-            for part in escape::parts(text) {
-                self.unescape(stage, part, &mut found)?;
-            }
-            if self.wanted.decode_depth > 0 {
-                for island in decode::islands(text, AROUND_DECODED, Taste::Lenient) {
-                    self.decode(stage, island, Taste::Lenient, &mut found)?;
-                }
+        let mut found = self.read(stage)?;
+        if !self.wanted.compat {
+            for copy in wide::parts(text).iter().chain(&utf7::parts(text)) {
+                self.read_copy(stage, copy, &mut found)?;
             }
         }
         self.yield_generic(&mut found.hits);
         Ok(found)
+    }
+
+    /// What stands in a text as it is, in its strings, and in what it encodes.
+    fn read(&mut self, stage: Stage<'_>) -> Result<Found, PatternFault> {
+        let mut found = Found::default();
+        let text = stage.raw;
+        self.run_pass(stage, &mut found)?;
+        if self.wanted.compat {
+            self.decode(stage, (0, text.len()), Taste::Compat, &mut found)?;
+            return Ok(found);
+        }
+        for part in escape::parts(text) {
+            self.unescape(stage, part, &mut found)?;
+        }
+        if self.wanted.decode_depth > 0 {
+            for island in decode::islands(text, AROUND_DECODED, Taste::Lenient) {
+                self.decode(stage, island, Taste::Lenient, &mut found)?;
+            }
+        }
+        Ok(found)
+    }
+
+    /// The same for a copy of a part of the text; what is found without the copy is not told again.
+    fn read_copy(&mut self, stage: Stage<'_>, copy: &Rewritten, found: &mut Found) -> Result<(), PatternFault> {
+        let lines = std::cell::OnceCell::new();
+        let within = Stage { raw: &copy.text, lines: &lines, haystack: Haystack::new(&copy.text), ..stage };
+        let mut hits = self.read(within)?.hits;
+        hits.retain(|hit| !hit.is_file);
+        for hit in &mut hits {
+            hit.span = copy.original_span(hit.span);
+            hit.location = stage.lines().locate(stage.raw, hit.span.0, hit.span.1);
+            hit.line = stage.lines().plain(stage.raw, hit.span.0, hit.span.1);
+        }
+        add_new(hits, &mut found.hits);
+        Ok(())
     }
 
     /// What stands in a part of the raw text once it is decoded, and decoded again.
@@ -171,26 +225,17 @@ impl<'e> Detector<'e> {
 
     /// What stands in a part of the raw text once its escapes are undone, and is not found without.
     fn unescape(&mut self, stage: Stage<'_>, part: Span, found: &mut Found) -> Result<(), PatternFault> {
-        let mut levels = vec![Unescaped::new(stage.raw, part)];
+        let mut levels = vec![escape::undone(stage.raw, part)];
         loop {
             let Some(last) = levels.last() else { return Ok(()) };
             let mut deeper = Found::default();
             let stage = Stage { haystack: Haystack::new(&last.text), layer: Layer::Unescaped(&levels), ..stage };
             self.run_pass(stage, &mut deeper)?;
-            let is_known = |hit: &Hit| {
-                found.hits.iter().any(|known| {
-                    known.rule == hit.rule
-                        && known.secret == hit.secret
-                        && known.span.0 < hit.span.1
-                        && hit.span.0 < known.span.1
-                })
-            };
-            deeper.hits.retain(|hit| !is_known(hit));
-            found.hits.append(&mut deeper.hits);
+            add_new(deeper.hits, &mut found.hits);
             if levels.len() >= ESCAPE_LEVELS || escape::parts(&last.text).is_empty() {
                 return Ok(());
             }
-            let next = Unescaped::new(&last.text, (0, last.text.len()));
+            let next = escape::undone(&last.text, (0, last.text.len()));
             levels.push(next);
         }
     }
@@ -199,20 +244,24 @@ impl<'e> Detector<'e> {
         let plain = self.find_keywords(stage.haystack);
         let stage = Stage { haystack: Haystack { plain: &plain, ..stage.haystack }, ..stage };
         let mut touched = std::mem::take(&mut self.touched);
-        touched.extend(self.shared.always.iter().filter(|&&rule| !self.gated.get(rule).copied().unwrap_or(true)));
+        touched.extend(&self.shared.always);
         touched.sort_unstable();
         touched.dedup();
         for &rule in &touched {
-            let is = |list: &[bool]| list.get(rule).copied().unwrap_or(false);
-            let tried = is(&self.gated) || is(&self.shared.by_candidates) || self.shared.always.contains(&rule);
-            if tried {
-                self.run_rule(rule, stage, found)?;
+            let by_candidates = self.shared.by_candidates.get(rule).copied().unwrap_or(false);
+            let gate = match self.gated.get(rule) {
+                _ if by_candidates || self.shared.always.contains(&rule) => Gate::OPEN,
+                Some(gate) => *gate,
+                None => Gate::default(),
+            };
+            if !gate.is_shut() {
+                self.run_rule(rule, gate, stage, found)?;
             }
         }
         for &rule in &touched {
             if let (Some(candidates), Some(gated)) = (self.candidates.get_mut(rule), self.gated.get_mut(rule)) {
                 candidates.clear();
-                *gated = false;
+                *gated = Gate::default();
             }
         }
         touched.clear();
@@ -247,14 +296,14 @@ impl<'e> Detector<'e> {
             // A sign that counts as this letter does as well.
             let sign = || plain.iter().any(|part| part.holds_keyword_letter(byte));
             if memchr::memchr2(byte, byte.to_ascii_uppercase(), text).is_some() || sign() {
-                self.gate(rule);
+                self.open(rule, Gate::OPEN);
             }
         }
         if !shared.unusual.is_empty() && !haystack.ascii {
             let lower = allowlist::lower(text);
             for (word, rule) in &shared.unusual {
                 if memchr::memmem::find(&lower, word).is_some() {
-                    self.gate(*rule);
+                    self.open(*rule, Gate::OPEN);
                 }
             }
         }
@@ -267,7 +316,7 @@ impl<'e> Detector<'e> {
         for one in uses {
             let rule = usize::from(one.rule);
             if one.is_keyword {
-                self.gate(rule);
+                self.gate(rule, at);
             }
             if let Some(run) = &one.run
                 && (run.run.least > *reach.get_or_insert_with(&longest)
@@ -286,12 +335,17 @@ impl<'e> Detector<'e> {
     }
 
     #[inline]
-    fn gate(&mut self, rule: usize) {
-        if let Some(gated) = self.gated.get_mut(rule)
-            && !*gated
-        {
-            *gated = true;
-            self.touched.push(rule);
+    fn gate(&mut self, rule: usize, at: usize) {
+        self.open(rule, Gate::at(at));
+    }
+
+    #[inline]
+    fn open(&mut self, rule: usize, gate: Gate) {
+        if let Some(gated) = self.gated.get_mut(rule) {
+            if gated.is_shut() {
+                self.touched.push(rule);
+            }
+            gated.0 |= gate.0;
         }
     }
 
@@ -311,7 +365,7 @@ impl<'e> Detector<'e> {
     fn note_plain(&mut self, part: &PlainPart, at: usize, one: &Use, counts: bool) {
         let rule = usize::from(one.rule);
         if counts && one.is_keyword {
-            self.gate(rule);
+            self.gate(rule, part.original(at));
         }
         let (Some(method), Some(candidates)) = (self.shared.method(rule), self.candidates.get_mut(rule)) else {
             return;
@@ -325,12 +379,12 @@ impl<'e> Detector<'e> {
     }
 
     /// One rule, with what it requires near by.
-    fn run_rule(&mut self, place: usize, stage: Stage<'_>, found: &mut Found) -> Result<(), PatternFault> {
+    fn run_rule(&mut self, place: usize, gate: Gate, stage: Stage<'_>, found: &mut Found) -> Result<(), PatternFault> {
         let rule = self.shared.rule(place);
         if rule.skip_report {
             return Ok(());
         }
-        let (mut hits, open) = self.matches_of(place, rule, stage)?;
+        let (mut hits, open) = self.matches_of(place, rule, gate, stage)?;
         // A file that is a finding by its path needs no company.
         if rule.regex.is_some() && !hits.is_empty() && !rule.required.is_empty() {
             self.keep_accompanied(rule, stage, &mut hits)?;
@@ -348,7 +402,7 @@ impl<'e> Detector<'e> {
         for required in &rule.required {
             // One that is not in force is never satisfied.
             let near = match self.shared.set.find(&required.id) {
-                Some(place) => self.matches_of(place, self.shared.rule(place), stage)?.0,
+                Some(place) => self.matches_of(place, self.shared.rule(place), Gate::OPEN, stage)?.0,
                 None => Vec::new(),
             };
             let within = |limit: Option<i64>, one: usize, other: usize| {
@@ -371,6 +425,7 @@ impl<'e> Detector<'e> {
         &mut self,
         place: usize,
         rule: &Rule,
+        gate: Gate,
         stage: Stage<'_>,
     ) -> Result<(Vec<Hit>, Option<usize>), PatternFault> {
         let nothing = (Vec::new(), None);
@@ -388,7 +443,7 @@ impl<'e> Detector<'e> {
         }
         let matches = matcher::matches(pattern, method, stage.haystack, candidates, caches)?;
         let mut hits = Vec::new();
-        for span in matches.spans {
+        for span in matches.spans.into_iter().filter(|&span| gate.is_near(span)) {
             if let Some(hit) = self.judge(place, rule, stage, span)? {
                 hits.push(hit);
             }
@@ -398,7 +453,10 @@ impl<'e> Detector<'e> {
 
     /// A rule without a regex reports a file by its path, once for each text and never when decoding.
     fn file_itself(&self, place: usize, rule: &Rule, stage: Stage<'_>) -> Result<Vec<Hit>, PatternFault> {
-        if !matches!(stage.layer, Layer::Raw) || lists_allow_place(rule, stage.place)? || !path_fits(rule, stage.place)?
+        if !matches!(stage.layer, Layer::Raw)
+            || stage.place.anywhere
+            || lists_allow_place(rule, stage.place)?
+            || !path_fits(rule, stage.place)?
         {
             return Ok(Vec::new());
         }
@@ -429,7 +487,6 @@ impl<'e> Detector<'e> {
                 let original = |place: usize| levels.iter().rev().fold(place, |place, level| level.original(place));
                 (original(span.0), original(span.1))
             }
-            Layer::Narrowed(part) => part.original(span),
             Layer::Decoded(pass, part_start) => {
                 let touched = pass.touched(span);
                 if touched.is_empty() {
@@ -521,24 +578,58 @@ impl<'e> Detector<'e> {
         if ranks.iter().all(|&rank| rank == 0) {
             return;
         }
-        let holds = |one: &Hit, other: &Hit| memchr::memmem::find(&one.secret, &other.secret).is_some();
-        let yields: Vec<bool> = hits
-            .iter()
-            .zip(&ranks)
-            .map(|(hit, &rank)| {
-                let general = self.shared.rule(hit.rule).general;
-                rank > 0
-                    && hits.iter().zip(&ranks).any(|(other, &other_rank)| {
-                        other_rank < rank
-                            && other.location.line == hit.location.line
-                            && other.is_file == hit.is_file
-                            && (holds(other, hit) || general && holds(hit, other))
-                    })
-            })
-            .collect();
-        let mut yields = yields.into_iter();
-        hits.retain(|_| !yields.next().unwrap_or(false));
+        let mut by_line: HashMap<(usize, bool), Vec<usize>> = HashMap::new();
+        for (place, hit) in hits.iter().enumerate() {
+            by_line.entry((hit.location.line, hit.is_file)).or_default().push(place);
+        }
+        let mut stays = vec![true; hits.len()];
+        for places in by_line.into_values().filter(|places| places.len() > 1) {
+            self.yield_on_line(hits, &ranks, places, &mut stays);
+        }
+        let mut stays = stays.into_iter();
+        hits.retain(|_| stays.next().unwrap_or(true));
     }
+
+    /// Which of the hits on one line stay.
+    fn yield_on_line(&self, hits: &[Hit], ranks: &[usize], mut places: Vec<usize>, stays: &mut [bool]) {
+        let holds = |one: &Hit, other: &Hit| memchr::memmem::find(&one.secret, &other.secret).is_some();
+        let rank = |place: usize| ranks.get(place).copied().unwrap_or(0);
+        places.sort_by_key(|&place| hits.get(place).map_or(0, |hit| hit.span.0));
+        // A line of megabytes can hold very many; gitleaks cuts such a line, and looks at no more at once.
+        let near = if self.wanted.compat { usize::MAX } else { MOST_NEIGHBOURS };
+        for (at, &place) in places.iter().enumerate() {
+            let Some(hit) = hits.get(place).filter(|_| rank(place) > 0) else { continue };
+            let general = self.shared.rule(hit.rule).general;
+            let neighbours = places.iter().take(at.saturating_add(near)).skip(at.saturating_sub(near));
+            let yields = neighbours
+                .filter(|&&other| rank(other) < rank(place))
+                .any(|&other| hits.get(other).is_some_and(|other| holds(other, hit) || general && holds(hit, other)));
+            if let Some(stay) = stays.get_mut(place) {
+                *stay = !yields;
+            }
+        }
+    }
+}
+
+/// Adds the hits whose secret the same rule has not found there already.
+fn add_new(mut hits: Vec<Hit>, known: &mut Vec<Hit>) {
+    if hits.is_empty() {
+        return;
+    }
+    let mut places: HashMap<(usize, &[u8]), Vec<Span>> = HashMap::new();
+    for hit in known.iter() {
+        places.entry((hit.rule, &hit.secret)).or_default().push(hit.span);
+    }
+    places.values_mut().for_each(|spans| spans.sort_unstable());
+    // One rule's spans do not overlap, but those of a text and of its decoded form can.
+    let is_known = |hit: &Hit| {
+        places.get(&(hit.rule, hit.secret.as_slice())).is_some_and(|spans| {
+            let before = spans.partition_point(|span| span.0 < hit.span.1);
+            spans.iter().take(before).rev().take(4).any(|span| span.1 > hit.span.0)
+        })
+    };
+    hits.retain(|hit| !is_known(hit));
+    known.append(&mut hits);
 }
 
 /// The longest value that stands near behind a place, or what is shorter than a long run. `first` is the
@@ -557,6 +648,7 @@ fn path_fits(rule: &Rule, place: Place<'_>) -> Result<bool, PatternFault> {
         return Ok(false);
     }
     match &rule.path {
+        Some(_) if place.anywhere => Ok(true),
         Some(path) => path.is_match(place.path.unwrap_or_default()),
         None => Ok(true),
     }

@@ -4,51 +4,38 @@
 //! JSON inside of JSON, in a notebook or in a string of code stands between quotes as it does elsewhere.
 
 use super::matcher::Span;
+use super::rewritten::{self, Rewritten};
 
 /// What is read on either side of an escaped quote.
 const AROUND: usize = 400;
 
-/// A part of a text with its escapes undone.
-#[derive(Debug)]
-pub(super) struct Unescaped {
-    pub(super) text: Vec<u8>,
-    /// In the text and in the copy: where both go on behind an escape.
-    steps: Vec<(usize, usize)>,
-}
-
-impl Unescaped {
-    /// Undoes one level of escapes in a part of `text`.
-    pub(super) fn new(text: &[u8], part: Span) -> Self {
-        let mut undone = Self { text: Vec::with_capacity(part.1 - part.0), steps: vec![(part.0, 0)] };
-        let mut at = part.0;
-        while let Some(rest) = text.get(at..part.1).filter(|rest| !rest.is_empty()) {
-            let plain = memchr::memchr(b'\\', rest).unwrap_or(rest.len());
-            undone.text.extend_from_slice(rest.get(..plain).unwrap_or_default());
-            at += plain;
-            let Some(escape) = rest.get(plain..plain + 2) else {
-                undone.text.extend_from_slice(rest.get(plain..).unwrap_or_default());
-                break;
-            };
-            match escape.get(1).copied().and_then(meaning) {
-                Some(byte) => {
-                    undone.text.push(byte);
-                    at += 2;
-                    undone.steps.push((at, undone.text.len()));
-                }
-                None => {
-                    undone.text.push(b'\\');
-                    at += 1;
-                }
+/// Undoes one level of escapes in a part of `text`.
+pub(super) fn undone(text: &[u8], part: Span) -> Rewritten {
+    let mut undone = Rewritten::default();
+    undone.text.reserve(part.1 - part.0);
+    let mut at = part.0;
+    undone.go_on(at, 1);
+    while let Some(rest) = text.get(at..part.1).filter(|rest| !rest.is_empty()) {
+        let plain = memchr::memchr(b'\\', rest).unwrap_or(rest.len());
+        undone.text.extend_from_slice(rest.get(..plain).unwrap_or_default());
+        at += plain;
+        let Some(escape) = rest.get(plain..plain + 2) else {
+            undone.text.extend_from_slice(rest.get(plain..).unwrap_or_default());
+            break;
+        };
+        match escape.get(1).copied().and_then(meaning) {
+            Some(byte) => {
+                undone.text.push(byte);
+                at += 2;
+                undone.go_on(at, 1);
+            }
+            None => {
+                undone.text.push(b'\\');
+                at += 1;
             }
         }
-        undone
     }
-
-    /// Where a place of the copy is in the text.
-    pub(super) fn original(&self, place: usize) -> usize {
-        let step = self.steps.partition_point(|step| step.1 <= place).saturating_sub(1);
-        self.steps.get(step).map_or(place, |step| step.0 + (place - step.1))
-    }
+    undone
 }
 
 fn meaning(escaped: u8) -> Option<u8> {
@@ -63,16 +50,7 @@ fn meaning(escaped: u8) -> Option<u8> {
 
 /// The parts of a text near escaped quotes.
 pub(super) fn parts(text: &[u8]) -> Vec<Span> {
-    let mut parts: Vec<Span> = Vec::new();
-    for at in memchr::memchr_iter(b'\\', text) {
-        if !matches!(text.get(at + 1), Some(b'"' | b'\'')) {
-            continue;
-        }
-        let (start, end) = (at.saturating_sub(AROUND), (at + 2 + AROUND).min(text.len()));
-        match parts.last_mut() {
-            Some(last) if start <= last.1 => last.1 = end,
-            _ => parts.push((start, end)),
-        }
-    }
-    parts
+    let is_quote = |at: &usize| matches!(text.get(at + 1), Some(b'"' | b'\''));
+    let quotes = memchr::memchr_iter(b'\\', text).filter(is_quote).map(|at| (at, at + 2));
+    rewritten::islands(quotes, AROUND, text.len())
 }

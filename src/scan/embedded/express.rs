@@ -16,8 +16,8 @@ use toml::{Table, Value};
 use super::allowlist::{self, Allowlist, Place, Target, Targets};
 use super::demand::{self, Subject};
 use super::rules::{Rule, RuleSet};
+use super::session;
 use super::translate::PatternFault;
-use crate::payload::{Item, ItemKind};
 use crate::scan::Finding;
 use crate::scan::gitleaks::locate::Hit;
 use crate::scan::gitleaks::{Expressed, Judge};
@@ -177,6 +177,7 @@ impl Rest {
 
     fn counts(&self, rule: &Rule, hit: &Hit<'_>, place: Place<'_>) -> Result<bool, PatternFault> {
         let path_fits = match &rule.path {
+            Some(_) if place.anywhere => true,
             Some(pattern) => pattern.is_match(place.path.unwrap_or_default())?,
             None => true,
         };
@@ -206,36 +207,31 @@ impl Judge for Rest {
         // A report of a rule that is not ours was not asked for; that it was made is told all the same.
         let Some(rule) = rule else { return Some(hit.finding) };
         let commit = hit.finding.item.commit.map(|commit| commit.to_string());
-        let place = Place { path: path_of(&hit.finding.item), commit: commit.as_deref() };
-        // A pattern that cannot be tried takes nothing away.
-        if !self.counts(rule, &hit, place).unwrap_or(true) {
-            return None;
-        }
-        let subject = Subject {
-            secret: hit.finding.secret.expose(),
-            matched: hit.finding.matched.expose(),
-            text: hit.window,
-            span: (hit.span.start, hit.span.end),
-            place,
-        };
-        let confidence = demand::confidence(rule, &subject)?;
+        let (path, confidence) =
+            session::places(&hit.finding.item, commit.as_deref()).into_iter().find_map(|seen| {
+                // A pattern that cannot be tried takes nothing away.
+                if !self.counts(rule, &hit, seen.place).unwrap_or(true) {
+                    return None;
+                }
+                let subject = Subject {
+                    secret: hit.finding.secret.expose(),
+                    matched: hit.finding.matched.expose(),
+                    text: hit.window,
+                    span: (hit.span.start, hit.span.end),
+                    place: seen.place,
+                };
+                Some((seen.item_path.map(<[u8]>::to_vec), demand::confidence(rule, &subject)?))
+            })?;
         let mut finding = hit.finding;
+        if finding.item.file_path().is_some() {
+            finding.item.path = path.map(Into::into);
+        }
         finding.confidence = confidence;
         finding.severity = rule.severity;
         finding.remedy.clone_from(&rule.remedy);
         finding.rule = Arc::clone(&rule.id);
         finding.description = Arc::clone(&rule.description);
         Some(finding)
-    }
-}
-
-/// The path that rules see: that of a file or of a blob, not the number of a text in its part.
-fn path_of(item: &Item) -> Option<&[u8]> {
-    match item.kind {
-        ItemKind::Blob | ItemKind::File | ItemKind::Lfs | ItemKind::Tree | ItemKind::Commit | ItemKind::Tag => {
-            item.path.as_ref().map(|path| path.as_slice())
-        }
-        ItemKind::Ref | ItemKind::Option | ItemKind::Message | ItemKind::Command => None,
     }
 }
 

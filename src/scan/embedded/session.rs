@@ -4,7 +4,7 @@
 //! looked at. Large items are read through windows that overlap; where a window ends depends on the
 //! item alone and not on how it arrives.
 
-use std::io::{Cursor, Read, Seek, Write};
+use std::io::{Cursor, Read, Seek, SeekFrom, Write};
 use std::sync::Arc;
 
 use tempfile::SpooledTempFile;
@@ -19,7 +19,7 @@ use super::selftest::{self, SelfTest};
 use super::shared::Shared;
 use super::translate::PatternFault;
 use super::windows::{self, Window, Windows};
-use crate::payload::{Content, Item, ItemKind};
+use crate::payload::{Content, Elsewhere, Item, ItemKind};
 use crate::scan::engine::EngineFaultKind;
 use crate::scan::finding::Secret;
 use crate::scan::{Confidence, Engine, EngineFault, Finding, Identity, Reading, Session};
@@ -35,11 +35,13 @@ pub struct Options {
     pub compat: bool,
     /// How often decoded text is decoded again; gitleaks' default is 5.
     pub decode_depth: u32,
+    /// What any item may unpack to beyond 256 times its own size, in bytes; a bomb unpacks to more.
+    pub unpacked_bytes: u64,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { compat: false, decode_depth: 5 }
+        Self { compat: false, decode_depth: 5, unpacked_bytes: 256 << 20 }
     }
 }
 
@@ -94,6 +96,10 @@ impl Engine for EmbeddedEngine {
     fn session(&self) -> Result<Box<dyn Session + '_>, EngineFault> {
         Ok(Box::new(EmbeddedSession::new(&self.shared, self.options)))
     }
+
+    fn notes(&self) -> Vec<SafeText> {
+        self.shared.notes()
+    }
 }
 
 struct EmbeddedSession<'e> {
@@ -129,9 +135,25 @@ impl Base {
 struct Subject<'i> {
     item: &'i Item,
     part: usize,
-    place: Place<'i>,
+    /// Where it is seen; the first place is the item's own.
+    seen: &'i [Seen<'i>],
     /// Members of archives that lead to it.
     within: &'i [String],
+}
+
+/// One place of an item.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Seen<'i> {
+    /// What rules see.
+    pub(super) place: Place<'i>,
+    /// The item's path there, which is not that of a member.
+    pub(super) item_path: Option<&'i [u8]>,
+}
+
+impl<'i> Subject<'i> {
+    fn path(&self) -> Option<&'i [u8]> {
+        self.seen.first().and_then(|seen| seen.place.path)
+    }
 }
 
 /// A line is kept up to so many bytes.
@@ -149,22 +171,41 @@ impl<'e> EmbeddedSession<'e> {
         Self { shared, options, detector: Detector::new(shared, wanted), reading: Reading::default() }
     }
 
-    /// Everything of an item: its bytes as they are, and what they unpack to.
-    fn content(&mut self, subject: Subject<'_>, content: Content<'_>) -> Result<u64, EngineFault> {
+    /// Everything of an item or a member: its bytes as they are, and what they unpack to. An item's own
+    /// budget is made when it turns out to be an archive.
+    fn content(
+        &mut self,
+        subject: Subject<'_>,
+        content: Content<'_>,
+        budget: Option<&Budget>,
+    ) -> Result<u64, EngineFault> {
         match content {
             Content::Whole(bytes) => {
                 self.whole(subject, bytes)?;
-                if let Some(format) = self.archive(bytes) {
-                    self.unpack(subject, format, &mut Cursor::new(bytes), &Budget::new(bytes.len() as u64))?;
+                if let Some(format) = self.archive(bytes, bytes) {
+                    self.unpack_all(subject, format, &mut Cursor::new(bytes), bytes, budget)?;
                 }
+                self.note_foreign(subject, bytes);
                 Ok(bytes.len() as u64)
             }
-            Content::Stream(stream) => self.stream(subject, stream),
+            Content::Stream(stream) => self.stream(subject, stream, budget),
         }
     }
 
-    fn archive(&self, beginning: &[u8]) -> Option<Format> {
-        if self.options.compat { None } else { archive::format(beginning) }
+    /// What kind of archive a text is, by its beginning and its end.
+    fn archive(&self, beginning: &[u8], end: &[u8]) -> Option<Format> {
+        if self.options.compat {
+            return None;
+        }
+        archive::format(beginning).or_else(|| archive::ends_as_zip(end).then_some(Format::Zip))
+    }
+
+    fn note_foreign(&self, subject: Subject<'_>, beginning: &[u8]) {
+        if !self.options.compat
+            && let Some(why) = archive::foreign(beginning)
+        {
+            self.shared.note(subject.path(), &[why]);
+        }
     }
 
     fn whole(&mut self, subject: Subject<'_>, bytes: &[u8]) -> Result<(), EngineFault> {
@@ -183,38 +224,72 @@ impl<'e> EmbeddedSession<'e> {
         self.rest(subject, &mut windows)
     }
 
-    fn stream(&mut self, subject: Subject<'_>, stream: &mut dyn Read) -> Result<u64, EngineFault> {
-        let short = |error: std::io::Error| {
-            engine_fault(EngineFaultKind::ShortRead, format!("the item cannot be read: {error}"))
-        };
+    fn stream(
+        &mut self,
+        subject: Subject<'_>,
+        stream: &mut dyn Read,
+        budget: Option<&Budget>,
+    ) -> Result<u64, EngineFault> {
         let mut bytes = Vec::new();
         let mut first = (&mut *stream).take(SMALL as u64 + 1);
-        first.read_to_end(&mut bytes).map_err(short)?;
+        first.read_to_end(&mut bytes).map_err(|error| short(&error))?;
         if bytes.len() <= SMALL || self.options.compat {
-            stream.read_to_end(&mut bytes).map_err(short)?;
-            return self.content(subject, Content::Whole(&bytes));
+            stream.read_to_end(&mut bytes).map_err(|error| short(&error))?;
+            return self.content(subject, Content::Whole(&bytes), budget);
         }
-        let format = self.archive(&bytes);
+        let format = self.archive(&bytes, &[]);
         // Archives are read twice: as they are, and unpacked.
-        let mut spool = format.map(|_| SpooledTempFile::new(SMALL));
+        let is_kept = format.is_some() || !self.options.compat && archive::may_end_as_zip(&bytes);
+        let mut spool = is_kept.then(|| SpooledTempFile::new(SMALL));
+        self.note_foreign(subject, &bytes);
         let mut windows = Windows::new(self.margin());
         let mut count = 0;
         while !bytes.is_empty() {
             count += bytes.len() as u64;
             if let Some(spool) = &mut spool {
-                spool.write_all(&bytes).map_err(short)?;
+                spool.write_all(&bytes).map_err(|error| short(&error))?;
             }
             windows.push(&bytes);
             self.ready(subject, &mut windows)?;
             bytes.clear();
-            (&mut *stream).take(STEP as u64).read_to_end(&mut bytes).map_err(short)?;
+            (&mut *stream).take(STEP as u64).read_to_end(&mut bytes).map_err(|error| short(&error))?;
         }
         self.rest(subject, &mut windows)?;
-        if let (Some(format), Some(mut spool)) = (format, spool) {
-            spool.rewind().map_err(short)?;
-            self.unpack(subject, format, &mut spool, &Budget::new(count))?;
+        drop(windows);
+        if let Some(mut spool) = spool {
+            let format = match format {
+                Some(format) => Some(format),
+                None => ending(&mut spool, count).map_err(|error| short(&error))?,
+            };
+            if let Some(format) = format {
+                spool.rewind().map_err(|error| short(&error))?;
+                self.unpack_all(subject, format, &mut spool, &[], budget)?;
+            }
         }
         Ok(count)
+    }
+
+    /// Unpacks an archive. `whole`: its bytes, where they are at hand.
+    fn unpack_all(
+        &mut self,
+        subject: Subject<'_>,
+        format: Format,
+        source: &mut dyn archive::Source,
+        whole: &[u8],
+        budget: Option<&Budget>,
+    ) -> Result<(), EngineFault> {
+        let Some(budget) = budget else {
+            let packed = subject.item.size.max(whole.len() as u64);
+            let budget = Budget::new(packed, self.options.unpacked_bytes);
+            self.unpack_all(subject, format, source, whole, Some(&budget))?;
+            self.shared.note(subject.path(), &budget.unread());
+            return Ok(());
+        };
+        if budget.enter(whole) || whole.is_empty() {
+            self.unpack(subject, format, source, budget)?;
+        }
+        budget.leave();
+        Ok(())
     }
 
     /// Every member of an archive, and theirs.
@@ -226,7 +301,7 @@ impl<'e> EmbeddedSession<'e> {
         budget: &Budget,
     ) -> Result<(), EngineFault> {
         let exceeded = |why: &str| {
-            let path = SafeText::quoted(subject.place.path.unwrap_or_default(), 200);
+            let path = SafeText::quoted(subject.path().unwrap_or_default(), 200);
             engine_fault(EngineFaultKind::Content, format!("the archive {path} cannot be read within bounds: {why}"))
         };
         if subject.within.len() >= archive::DEEPEST {
@@ -244,7 +319,8 @@ impl<'e> EmbeddedSession<'e> {
         self.text(subject, &names, Base::whole(0, 0)).map(drop)
     }
 
-    /// One member: its bytes as they are, and what they unpack to.
+    /// One member: its bytes as they are, and what they unpack to. What is damaged ends early; what came
+    /// before is read.
     fn member(
         &mut self,
         subject: Subject<'_>,
@@ -253,26 +329,14 @@ impl<'e> EmbeddedSession<'e> {
         budget: &Budget,
     ) -> Result<(), EngineFault> {
         let inner = Inner::of(subject, name);
-        let subject = inner.subject(subject);
-        let mut bytes = Vec::new();
-        // What is damaged ends early; what came before is read.
-        let ended = (&mut *reader).take(SMALL as u64 + 1).read_to_end(&mut bytes).is_err() || bytes.len() <= SMALL;
-        if let Some(format) = archive::format(&bytes) {
-            let _ = reader.read_to_end(&mut bytes);
-            self.whole(subject, &bytes)?;
-            return self.unpack(subject, format, &mut Cursor::new(bytes), budget);
+        let seen = inner.seen(subject);
+        let mut lenient = Lenient { inner: reader, failed: false };
+        let subject = Subject { seen: &seen, within: &inner.within, ..subject };
+        self.stream(subject, &mut lenient, Some(budget))?;
+        if lenient.failed {
+            budget.note(archive::DAMAGED);
         }
-        if ended {
-            return self.whole(subject, &bytes);
-        }
-        let mut windows = Windows::new(self.margin());
-        while !bytes.is_empty() {
-            windows.push(&bytes);
-            self.ready(subject, &mut windows)?;
-            bytes.clear();
-            let _ = (&mut *reader).take(STEP as u64).read_to_end(&mut bytes);
-        }
-        self.rest(subject, &mut windows)
+        Ok(())
     }
 
     fn margin(&self) -> usize {
@@ -361,7 +425,7 @@ impl<'e> EmbeddedSession<'e> {
 
     /// The item as gitleaks cuts it.
     fn fragments(&mut self, subject: Subject<'_>, bytes: &[u8]) -> Result<(), EngineFault> {
-        if self.walker_skips(subject)? {
+        if self.walker_skips(subject.path())? {
             return Ok(());
         }
         let mut cutter = Cutter::default();
@@ -378,8 +442,8 @@ impl<'e> EmbeddedSession<'e> {
 
     /// Whether gitleaks' walk through a directory leaves a file out: by its name, or because a path of
     /// any global allowlist matches, also of one whose other parts do not hold.
-    fn walker_skips(&self, subject: Subject<'_>) -> Result<bool, EngineFault> {
-        let Some(path) = subject.place.path else { return Ok(false) };
+    fn walker_skips(&self, path: Option<&[u8]>) -> Result<bool, EngineFault> {
+        let Some(path) = path else { return Ok(false) };
         if fragment::is_archive_name(path) {
             return Ok(true);
         }
@@ -391,25 +455,40 @@ impl<'e> EmbeddedSession<'e> {
         Ok(false)
     }
 
-    /// One text with all rules; where something began that could go on behind it, and of which rule.
+    /// One text with all rules, as seen at every place of the item; where something began that could go on
+    /// behind it, and of which rule.
     fn text(&mut self, subject: Subject<'_>, text: &[u8], base: Base) -> Result<Option<(usize, usize)>, EngineFault> {
-        if allowlist::any_allows_place(&self.shared.set.allowlists, subject.place)
-            .map_err(|error| pattern_fault(&error))?
-        {
+        let mut open: Option<(usize, usize)> = None;
+        for seen in subject.seen {
+            let here = self.text_at(subject, *seen, text, base)?;
+            open = open.into_iter().chain(here).min();
+        }
+        Ok(open)
+    }
+
+    fn text_at(
+        &mut self,
+        subject: Subject<'_>,
+        seen: Seen<'_>,
+        text: &[u8],
+        base: Base,
+    ) -> Result<Option<(usize, usize)>, EngineFault> {
+        let place = seen.place;
+        if allowlist::any_allows_place(&self.shared.set.allowlists, place).map_err(|error| pattern_fault(&error))? {
             return Ok(None);
         }
         let first_line = usize::try_from(base.line).unwrap_or(usize::MAX) + 1;
-        let found = self.detector.detect(text, first_line, subject.place).map_err(|error| pattern_fault(&error))?;
+        let found = self.detector.detect(text, first_line, place).map_err(|error| pattern_fault(&error))?;
         let counts =
             |hit: &Hit| if hit.is_file { base.is_first } else { (base.core.0..base.core.1).contains(&hit.span.0) };
         for hit in found.hits.iter().filter(|hit| counts(hit)) {
-            let finding = self.finding(subject, text, base, hit);
+            let finding = self.finding(subject, seen, text, base, hit);
             self.reading.findings.push(finding);
         }
         Ok(found.open)
     }
 
-    fn finding(&self, subject: Subject<'_>, text: &[u8], base: Base, hit: &Hit) -> Finding {
+    fn finding(&self, subject: Subject<'_>, seen: Seen<'_>, text: &[u8], base: Base, hit: &Hit) -> Finding {
         let rule = self.shared.rule(hit.rule);
         let line = |line: usize| if hit.is_file { 0 } else { base.line + line as u64 + 1 };
         let mut tags: Vec<String> = rule.tags.to_vec();
@@ -425,7 +504,7 @@ impl<'e> EmbeddedSession<'e> {
             rule: Arc::clone(&rule.id),
             description: Arc::clone(&rule.description),
             engine: NAME,
-            item: subject.item.clone(),
+            item: item_at(subject.item, seen),
             part: subject.part,
             // Of a member of an archive the whole archive is told, and the line in the member.
             start: if subject.within.is_empty() { base.offset + hit.span.0 as u64 } else { 0 },
@@ -448,8 +527,9 @@ impl<'e> EmbeddedSession<'e> {
 
     /// Looks for the self-test's secret in a text of its own.
     fn self_test(&mut self) -> Result<bool, EngineFault> {
-        let item = Item { kind: ItemKind::Blob, oid: None, size: 0, path: None, commit: None };
-        let subject = Subject { item: &item, part: 0, place: Place::default(), within: &[] };
+        let item =
+            Item { kind: ItemKind::Blob, oid: None, size: 0, path: None, commit: None, elsewhere: Elsewhere::Nowhere };
+        let subject = Subject { item: &item, part: 0, seen: &[Seen::default()], within: &[] };
         let found = std::mem::take(&mut self.reading.findings);
         let mut passed = false;
         for _ in 0..selftest::ATTEMPTS {
@@ -465,28 +545,89 @@ impl<'e> EmbeddedSession<'e> {
     }
 }
 
+/// The item as it is seen at a place.
+fn item_at(item: &Item, seen: Seen<'_>) -> Item {
+    let mut item = item.clone();
+    if item.file_path().map(|path| -> &[u8] { path }) != seen.item_path {
+        item.path = seen.item_path.map(Into::into);
+    }
+    item.elsewhere = Elsewhere::Nowhere;
+    item
+}
+
+fn short(error: &std::io::Error) -> EngineFault {
+    engine_fault(EngineFaultKind::ShortRead, format!("the item cannot be read: {error}"))
+}
+
+/// Whether what was kept ends as an archive.
+fn ending(spool: &mut SpooledTempFile, size: u64) -> std::io::Result<Option<Format>> {
+    let mut end = Vec::new();
+    spool.seek(SeekFrom::Start(size.saturating_sub(archive::END as u64)))?;
+    spool.read_to_end(&mut end)?;
+    Ok(archive::ends_as_zip(&end).then_some(Format::Zip))
+}
+
+/// A reader that ends where the one inside of it fails.
+struct Lenient<'r> {
+    inner: &'r mut dyn Read,
+    failed: bool,
+}
+
+impl Read for Lenient<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        if self.failed {
+            return Ok(0);
+        }
+        match self.inner.read(buffer) {
+            Err(error) if error.kind() != std::io::ErrorKind::Interrupted => {
+                self.failed = true;
+                Ok(0)
+            }
+            other => other,
+        }
+    }
+}
+
 /// What a member's subject borrows.
 struct Inner {
-    path: Vec<u8>,
+    /// One for each place of the item.
+    paths: Vec<Vec<u8>>,
     within: Vec<String>,
 }
 
 impl Inner {
     /// A member of what is read: paths are told as gitleaks tells them.
     fn of(subject: Subject<'_>, name: &[u8]) -> Self {
-        let outer = subject.place.path.unwrap_or_default();
-        let path = if name.is_empty() { outer.to_vec() } else { [outer, b"!", name].concat() };
+        let path = |seen: &Seen<'_>| -> Vec<u8> {
+            let outer = seen.place.path.unwrap_or_default();
+            if name.is_empty() { outer.to_vec() } else { [outer, b"!", name].concat() }
+        };
         let mut within = subject.within.to_vec();
         let shown =
             if name.is_empty() { "uncompressed".to_owned() } else { String::from_utf8_lossy(name).into_owned() };
         within.push(shown);
-        Self { path, within }
+        Self { paths: subject.seen.iter().map(path).collect(), within }
     }
 
-    fn subject<'i>(&'i self, outer: Subject<'i>) -> Subject<'i> {
-        let place = Place { path: Some(&self.path), commit: outer.place.commit };
-        Subject { place, within: &self.within, ..outer }
+    fn seen<'i>(&'i self, outer: Subject<'i>) -> Vec<Seen<'i>> {
+        let inner = |(seen, path): (&Seen<'i>, &'i Vec<u8>)| Seen {
+            place: Place { path: Some(path), ..seen.place },
+            item_path: seen.item_path,
+        };
+        outer.seen.iter().zip(&self.paths).map(inner).collect()
     }
+}
+
+/// Every place of an item.
+pub(super) fn places<'i>(item: &'i Item, commit: Option<&'i str>) -> Vec<Seen<'i>> {
+    let at = |path: Option<&'i [u8]>| Seen { place: Place { path, commit, anywhere: false }, item_path: path };
+    let mut seen: Vec<Seen<'i>> = item.known_paths().map(|path| at(Some(path))).collect();
+    if matches!(item.elsewhere, Elsewhere::Anywhere(_)) {
+        seen.push(Seen { place: Place { path: None, commit, anywhere: true }, item_path: None });
+    } else if seen.is_empty() {
+        seen.push(at(None));
+    }
+    seen
 }
 
 /// The names of a tree's entries, one a line; the rest as it is when it is no tree.
@@ -517,8 +658,8 @@ pub(in crate::scan) fn tree_names(bytes: &[u8]) -> Vec<u8> {
 impl Session for EmbeddedSession<'_> {
     fn scan(&mut self, item: &Item, part: usize, content: Content<'_>) -> Result<(), EngineFault> {
         let commit = item.commit.map(|commit| commit.to_string());
-        let place = Place { path: item.path.as_ref().map(|path| path.as_slice()), commit: commit.as_deref() };
-        let subject = Subject { item, part, place, within: &[] };
+        let seen = places(item, commit.as_deref());
+        let subject = Subject { item, part, seen: &seen, within: &[] };
         let bytes = match (item.kind, content) {
             (ItemKind::Tree, Content::Whole(bytes)) => {
                 self.whole(subject, &tree_names(bytes))?;
@@ -532,7 +673,7 @@ impl Session for EmbeddedSession<'_> {
                 self.whole(subject, &tree_names(&bytes))?;
                 bytes.len() as u64
             }
-            (_, content) => self.content(subject, content)?,
+            (_, content) => self.content(subject, content, None)?,
         };
         self.reading.consumed.add(bytes);
         Ok(())

@@ -5,7 +5,7 @@
 //! as gitleaks does: letters in any case, with U+212A for `k` and U+0130 for `i`.
 
 use std::collections::HashMap;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::class::{ByteSet, Table};
 use super::factor::{self, FastRun, Prepared, Run};
@@ -14,6 +14,7 @@ use super::pattern::UNBOUNDED_SPAN;
 use super::prefilter::{Needle, Prefilter};
 use super::rules::{Rule, RuleSet};
 use super::selftest::SelfTest;
+use crate::text::SafeText;
 
 /// The rules in force, ready to be used by many threads.
 #[derive(Debug)]
@@ -38,7 +39,18 @@ pub(super) struct Shared {
     pub(super) unusual: Vec<(Vec<u8>, usize)>,
     runtimes: Vec<Runtime>,
     widest: OnceLock<usize>,
+    unread: Mutex<Unread>,
 }
+
+/// Items of which more than the bytes as they are could not be read.
+#[derive(Debug, Default)]
+struct Unread {
+    count: usize,
+    named: Vec<String>,
+}
+
+/// So many of them are named.
+const NAMED: usize = 5;
 
 /// A rule that waits for a needle.
 #[derive(Clone, Debug)]
@@ -128,6 +140,7 @@ impl Shared {
             unusual,
             runtimes,
             widest: OnceLock::new(),
+            unread: Mutex::default(),
             set: Arc::clone(&set),
             self_test,
         })
@@ -140,6 +153,35 @@ impl Shared {
             let foreign = self.set.rules().iter().filter(|rule| rule.prepared.is_none());
             foreign.map(Rule::span).filter(|&span| span < UNBOUNDED_SPAN).max().unwrap_or(0)
         })
+    }
+
+    /// Notes that of an item no more than its bytes as they are could be read.
+    pub(super) fn note(&self, path: Option<&[u8]>, reasons: &[&'static str]) {
+        if reasons.is_empty() {
+            return;
+        }
+        let mut unread = self.unread.lock().unwrap_or_else(PoisonError::into_inner);
+        unread.count += 1;
+        if unread.named.len() < NAMED {
+            let path = SafeText::quoted(path.unwrap_or(b"(no path)"), 120);
+            unread.named.push(format!("{path}: {}", reasons.join(", ")));
+        }
+    }
+
+    /// What was noted, in one sentence.
+    pub(super) fn notes(&self) -> Vec<SafeText> {
+        let unread = self.unread.lock().unwrap_or_else(PoisonError::into_inner);
+        if unread.count == 0 {
+            return Vec::new();
+        }
+        let more = unread.count - unread.named.len();
+        let more = if more > 0 { format!("; and {more} more") } else { String::new() };
+        let (files, were) = if unread.count == 1 { ("file", "was") } else { ("files", "were") };
+        vec![SafeText::new(&format!(
+            "{} packed {files} {were} read as the bytes they are, and could not be unpacked whole ({}{more})",
+            unread.count,
+            unread.named.join("; "),
+        ))]
     }
 
     /// How many rules there are, the self-test's among them.

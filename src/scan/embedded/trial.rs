@@ -9,7 +9,7 @@ use super::rules::Rule;
 use super::session::EmbeddedEngine;
 use super::shape;
 use super::verify::{self, Validity};
-use crate::payload::{Content, Item, ItemKind};
+use crate::payload::{Content, Elsewhere, Item, ItemKind};
 use crate::scan::{Confidence, Engine, EngineFault, Finding};
 
 /// So many texts are made from each example and each shape.
@@ -110,7 +110,14 @@ fn false_alarms(engine: &EmbeddedEngine, rule: &Rule) -> Result<(), TrialFault> 
 /// When the engine cannot read it.
 pub fn findings(engine: &EmbeddedEngine, path: &str, text: &str) -> Result<Vec<Finding>, EngineFault> {
     let path = (!path.is_empty()).then(|| path.into());
-    let item = Item { kind: ItemKind::Blob, oid: None, size: text.len() as u64, path, commit: None };
+    let item = Item {
+        kind: ItemKind::Blob,
+        oid: None,
+        size: text.len() as u64,
+        path,
+        commit: None,
+        elsewhere: Elsewhere::Nowhere,
+    };
     let mut session = engine.session()?;
     session.scan(&item, 0, Content::Whole(text.as_bytes()))?;
     Ok(session.finish()?.findings)

@@ -4,30 +4,15 @@
 //! order, with a byte order mark or without, wherever they begin; other characters among them become
 //! question marks, since no credential is made of them.
 
-use super::matcher::Span;
+use super::rewritten::Rewritten;
 
 /// So many characters in a row are taken for text.
 const SHORTEST: usize = 8;
 /// So many others in a row end it.
 const MOST_OTHERS: usize = 256;
 
-/// A part of a text with one byte for each of its characters.
-#[derive(Debug)]
-pub(super) struct Narrowed {
-    pub(super) text: Vec<u8>,
-    start: usize,
-    stride: usize,
-}
-
-impl Narrowed {
-    /// Where a span of the copy is in the text.
-    pub(super) fn original(&self, span: Span) -> Span {
-        (self.start + span.0 * self.stride, self.start + span.1 * self.stride)
-    }
-}
-
-/// Every part of a text that has wide characters.
-pub(super) fn parts(text: &[u8]) -> Vec<Narrowed> {
+/// Every part of a text that has wide characters, with one byte for each of them.
+pub(super) fn parts(text: &[u8]) -> Vec<Rewritten> {
     let mut parts = Vec::new();
     let mut from = 0;
     while let Some(zero) = text.get(from..).and_then(|rest| memchr::memchr(0, rest)).map(|at| from + at) {
@@ -37,7 +22,7 @@ pub(super) fn parts(text: &[u8]) -> Vec<Narrowed> {
         from = match found {
             Some(stride) => {
                 let part = narrow(text, begin, stride);
-                let end = begin + part.text.len() * stride;
+                let end = part.original(part.text.len());
                 parts.push(part);
                 end.max(zero + 1)
             }
@@ -62,12 +47,18 @@ fn characters(text: &[u8], begin: usize, stride: usize) -> usize {
     (0..SHORTEST).take_while(|count| is_character(text, begin + count * stride, stride)).count()
 }
 
-fn narrow(text: &[u8], begin: usize, stride: usize) -> Narrowed {
-    let mut part = Narrowed { text: Vec::new(), start: begin, stride };
+fn narrow(text: &[u8], begin: usize, stride: usize) -> Rewritten {
+    let mut part = Rewritten::default();
+    part.go_on(begin, stride);
     let mut others = 0;
     let mut at = begin;
     while at < text.len() && others < MOST_OTHERS {
-        if is_character(text, at, stride) {
+        let is_whole = at + stride <= text.len();
+        // No text holds zeros; another kind of text can follow, of more bytes a character.
+        if is_whole && text.get(at..at + stride).is_some_and(|unit| unit.iter().all(|&byte| byte == 0)) {
+            break;
+        }
+        if (is_whole || others == 0) && is_character(text, at, stride) {
             others = 0;
             part.text.extend(text.get(at));
         } else {

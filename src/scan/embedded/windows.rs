@@ -8,9 +8,10 @@
 use super::pattern::UNBOUNDED_SPAN;
 
 /// The part of a window in which matches are told, in bytes.
-pub(super) const CORE: usize = 2 << 20;
-/// What is read again before a core, so that chains of matches are the same there.
-const BEFORE: usize = 16 << 10;
+pub(super) const CORE: usize = 3 << 20;
+/// What is read again before a core, so that chains of matches are the same there, and keywords at hand that
+/// gitleaks could have in one fragment with them.
+const BEFORE: usize = 128 << 10;
 /// How far before its end a core may end instead, behind a line.
 const LINE: usize = 64 << 10;
 

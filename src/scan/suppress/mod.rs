@@ -15,7 +15,7 @@ pub mod widened;
 
 use bstr::{BStr, ByteSlice};
 
-use crate::payload::{Fault, ItemKind, Payload, RemoteSide};
+use crate::payload::{Fault, Item, ItemKind, Payload, RemoteSide};
 use crate::text::SafeText;
 
 use super::fingerprint::Fingerprint;
@@ -100,11 +100,8 @@ pub fn stale(payload: &Payload, outcome: &Outcome) -> Result<Vec<SafeText>, Faul
     for side in &payload.sides {
         let grants = Grants::read(side.side.as_ref(), &mut Vec::new())?;
         let parts = payload.parts.get(side.parts.clone()).unwrap_or_default();
-        let paths: std::collections::BTreeSet<&BStr> = parts
-            .iter()
-            .flat_map(|part| &part.items)
-            .filter_map(|item| item.path.as_ref().map(|path| path.as_bstr()))
-            .collect();
+        let paths: std::collections::BTreeSet<&BStr> =
+            parts.iter().flat_map(|part| &part.items).flat_map(Item::known_paths).collect();
         for (by, place) in grants.places() {
             if paths.contains(place) && !used.contains(&by.as_str()) {
                 stale.push(SafeText::new(&format!("{by} accepts nothing any more")));

@@ -63,10 +63,9 @@ pub fn widened(payload: &Payload) -> Result<Vec<Widened>, Fault> {
             continue;
         }
         let mut reader: Option<Box<dyn Reader + '_>> = None;
-        for item in part.items.iter().filter(|item| suppresses(item)) {
-            let Some(path) = &item.path else { continue };
+        for (item, path) in part.items.iter().flat_map(suppressing) {
             if item.size > LIMIT {
-                found.insert(named(path.as_bstr(), "is too large to be compared"));
+                found.insert(named(path, "is too large to be compared"));
                 continue;
             }
             let reader = match &mut reader {
@@ -75,18 +74,20 @@ pub fn widened(payload: &Payload) -> Result<Vec<Widened>, Fault> {
             };
             let bytes = whole(reader.as_mut(), item)?;
             for side in payload.sides_of(place) {
-                let versions = side.versions(path.as_bstr())?;
-                found.extend(compared(path.as_bstr(), &bytes, &versions));
+                let versions = side.versions(path)?;
+                found.extend(compared(path, &bytes, &versions));
             }
         }
     }
     Ok(found.into_iter().collect())
 }
 
-fn suppresses(item: &Item) -> bool {
+/// An item under each of its paths that is the name of a file which suppresses.
+fn suppressing(item: &Item) -> impl Iterator<Item = (&Item, &BStr)> {
     let names = [allow_file::NAME, gitleaks::IGNORE_NAME, gitleaks::BASELINE_NAME];
-    matches!(item.kind, ItemKind::Blob | ItemKind::File)
-        && item.path.as_ref().is_some_and(|path| names.iter().chain(&CONFIGURATION).any(|name| path == name))
+    let is_file = matches!(item.kind, ItemKind::Blob | ItemKind::File);
+    let paths = item.known_paths().filter(move |_| is_file);
+    paths.filter(move |path| names.iter().chain(&CONFIGURATION).any(|name| path == name)).map(move |path| (item, path))
 }
 
 fn whole(reader: &mut dyn Reader, item: &Item) -> Result<Vec<u8>, Fault> {

@@ -93,6 +93,7 @@ fn blob(number: u32, path: &str) -> Item {
         size: 1,
         path: Some(path.into()),
         commit: None,
+        elsewhere: tyran::payload::Elsewhere::Nowhere,
     }
 }
 

@@ -23,6 +23,7 @@ use crate::payload::push::{self, ci_base};
 use crate::payload::source::Texts;
 use crate::payload::{Destination, Fault, ItemKind, Payload, Tally, files};
 use crate::report::{Format, Terminal};
+use crate::scan::finding::count_secrets;
 use crate::scan::fingerprint::Fingerprint;
 use crate::scan::suppress::Suppressed;
 use crate::scan::{Coverage, Finding};
@@ -123,7 +124,8 @@ pub fn payload(world: &World, payload: Payload, setup: &Setup, started: Instant)
 pub fn in_files(world: &World, files: Payload, setup: &Setup, started: Instant) -> Judged {
     let mut judged = payload(world, files, setup, started);
     if let Verdict::Refuse(Refusal { class: Class::Finding, .. }) = judged.verdict {
-        let count = judged.findings.iter().filter(|(finding, _)| judged.policy.refuses(finding)).count();
+        let refusing = judged.findings.iter().map(|(finding, _)| finding).filter(|one| judged.policy.refuses(one));
+        let count = count_secrets(refusing);
         judged.verdict = Verdict::Refuse(Refusal::found_in_files(count));
     }
     judged

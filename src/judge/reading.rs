@@ -12,6 +12,7 @@ use crate::config::{self, Policy};
 use crate::payload::cache::Cache;
 use crate::payload::{Payload, Tally};
 use crate::scan::embedded::{EmbeddedEngine, Mode, Options, RuleSet};
+use crate::scan::finding::count_secrets;
 use crate::scan::fingerprint::Fingerprint;
 use crate::scan::gitleaks::{self, Drive, GitleaksEngine};
 use crate::scan::suppress::{self, Suppressed};
@@ -68,7 +69,8 @@ pub(super) fn scanned(
     notes.extend(parted.notes.iter().cloned());
     notes.extend(suppress::stale(payload, &parted)?);
     let widened = suppress::widened(payload)?;
-    let refusing = parted.kept.iter().filter(|(finding, _)| policy.refuses(finding)).count();
+    let refusing =
+        count_secrets(parted.kept.iter().map(|(finding, _)| finding).filter(|finding| policy.refuses(finding)));
     let (verdict, coverage) = if refusing > 0 {
         (Verdict::Refuse(Refusal::found(refusing)), Some(scan.coverage))
     } else if !widened.is_empty() {

@@ -3,22 +3,27 @@
 //! Promise: it says what was read, where each finding stands, and one next command. "Could not
 //! check" never looks like "found something", and nothing looks like a pass but a pass.
 
+use std::collections::HashMap;
 use std::io::{self, Write};
 
 use anstyle::Style;
 
+use crate::scan::finding::{count_secrets, secret_of};
 use crate::scan::{Confidence, Finding};
 use crate::text::SafeText;
 use crate::verdict::{Class, Verdict};
 
 use super::terminal::{ASIDE, CLEAN, FOUND, PLACE, Terminal, UNCHECKED};
-use super::{Judgement, place};
+use super::{Judgement, Reported, place};
 
 /// Most refs of one destination that are named.
 const REFS_SHOWN: usize = 5;
 
 /// Most findings of a kind that are shown whole: who must read more reads another format.
 const FINDINGS_SHOWN: usize = 50;
+
+/// Most other places of a secret that are named.
+const PLACES_SHOWN: usize = 3;
 
 /// Most characters of a rule's description.
 const DESCRIPTION_LIMIT: usize = 160;
@@ -31,23 +36,24 @@ pub(super) fn write(judgement: &Judgement<'_>, out: &mut dyn Write, terminal: &T
         writeln!(out, "to:    {}", destination_words(destination))?;
     }
     let (refusing, notes): (Vec<_>, Vec<_>) = judgement.findings.iter().partition(|reported| reported.refuses);
+    let (refusing, notes) = (grouped(&refusing), grouped(&notes));
     let (refusing_left, notes_left) = (left(&refusing), left(&notes));
-    for reported in refusing.into_iter().take(FINDINGS_SHOWN) {
+    for (reported, others) in refusing.into_iter().take(FINDINGS_SHOWN) {
         writeln!(out)?;
-        finding(judgement, reported.finding, FOUND, out, terminal)?;
+        finding(judgement, reported.finding, &others, FOUND, out, terminal)?;
         writeln!(
             out,
             "    {}",
             terminal.paint(ASIDE, &format!("fingerprint {}", SafeText::new(&reported.fingerprint)))
         )?;
     }
-    for reported in notes.into_iter().take(FINDINGS_SHOWN) {
+    for (reported, others) in notes.into_iter().take(FINDINGS_SHOWN) {
         writeln!(out)?;
         let why = match reported.finding.confidence {
             Confidence::Note => "a note: looks broken or redacted; it does not refuse",
             Confidence::Low | Confidence::Medium | Confidence::High => "unsure; it does not refuse",
         };
-        finding(judgement, reported.finding, UNCHECKED, out, terminal)?;
+        finding(judgement, reported.finding, &others, UNCHECKED, out, terminal)?;
         writeln!(out, "    {}", terminal.paint(ASIDE, why))?;
     }
     if refusing_left + notes_left > 0 {
@@ -63,6 +69,20 @@ pub(super) fn write(judgement: &Judgement<'_>, out: &mut dyn Write, terminal: &T
     writeln!(out)?;
     writeln!(out, "what:  {}", refusal.what)?;
     writeln!(out, "do:    {}", refusal.remedy)
+}
+
+/// The first finding of each secret, with the others of the same secret.
+fn grouped<'r>(findings: &[&'r Reported<'r>]) -> Vec<(&'r Reported<'r>, Vec<&'r Finding>)> {
+    let mut groups: Vec<(&'r Reported<'r>, Vec<&'r Finding>)> = Vec::new();
+    let mut known: HashMap<_, usize> = HashMap::new();
+    for reported in findings {
+        let place = *known.entry(secret_of(reported.finding)).or_insert(groups.len());
+        match groups.get_mut(place) {
+            Some((_, others)) => others.push(reported.finding),
+            None => groups.push((reported, Vec::new())),
+        }
+    }
+    groups
 }
 
 fn left<T>(findings: &[T]) -> u64 {
@@ -96,7 +116,8 @@ fn others(judgement: &Judgement<'_>, out: &mut dyn Write, terminal: &Terminal) -
 
 /// The first line: the outcome in its own words and colour.
 fn headline(judgement: &Judgement<'_>) -> (Style, String) {
-    let refusing = judgement.findings.iter().filter(|reported| reported.refuses).count();
+    let refusing = judgement.findings.iter().filter(|reported| reported.refuses);
+    let refusing = count_secrets(refusing.map(|reported| reported.finding));
     match judgement.verdict {
         Verdict::Pass(clearance) if clearance.coverage().is_none() => {
             (CLEAN, "tyran: nothing would be published".into())
@@ -198,6 +219,7 @@ pub(super) fn position(judgement: &Judgement<'_>, finding: &Finding) -> String {
 fn finding(
     judgement: &Judgement<'_>,
     finding: &Finding,
+    others: &[&Finding],
     style: Style,
     out: &mut dyn Write,
     terminal: &Terminal,
@@ -221,8 +243,21 @@ fn finding(
         let when = facts.date.map(|date| format!(", {date}")).unwrap_or_default();
         writeln!(out, "    {}", terminal.paint(ASIDE, &format!("by {who}{when}")))?;
     }
+    if !others.is_empty() {
+        let mut places: Vec<String> = others.iter().take(PLACES_SHOWN).map(|other| spot(other)).collect();
+        if others.len() > PLACES_SHOWN {
+            places.push(format!("{} more", others.len() - PLACES_SHOWN));
+        }
+        writeln!(out, "    {}", terminal.paint(ASIDE, &format!("also at {}", places.join(", "))))?;
+    }
     if let Some(remedy) = &finding.remedy {
         writeln!(out, "    {}", SafeText::new(remedy))?;
     }
     Ok(())
+}
+
+/// `line:col` of another version of the same file.
+fn spot(finding: &Finding) -> String {
+    let commit = finding.item.commit.map(|commit| format!(" in {}", commit.to_hex_with_len(12))).unwrap_or_default();
+    format!("{}:{}{commit}", finding.line, place::column(finding))
 }

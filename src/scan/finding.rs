@@ -127,3 +127,14 @@ pub fn unite(mut findings: Vec<Finding>) -> Vec<Finding> {
     findings.dedup_by(|later, earlier| later.engine != earlier.engine && key(later) == key(earlier));
     findings
 }
+
+/// What makes findings one secret: the same bytes, found by the same rule in files of the same name.
+/// They stand in every version of the file that is sent, and often several times in one.
+pub fn secret_of(finding: &Finding) -> (&str, Option<&BString>, &Secret) {
+    (&finding.rule, finding.item.path.as_ref(), &finding.secret)
+}
+
+/// How many secrets there are among findings.
+pub fn count_secrets<'f>(findings: impl Iterator<Item = &'f Finding>) -> usize {
+    findings.map(secret_of).collect::<std::collections::BTreeSet<_>>().len()
+}

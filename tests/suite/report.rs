@@ -281,6 +281,18 @@ fn many_findings_are_counted_instead_of_shown_and_commits_looked_up_once() {
 }
 
 #[test]
+fn a_secret_in_many_versions_of_a_file_is_one_secret() {
+    let many: Vec<Finding> = (0..6)
+        .map(|version| Finding { line: 3 + version, ..finding("f", "k=", &planted::github_token(1), "") })
+        .collect();
+    let text = told_of(&many, Format::Human);
+    assert!(text.starts_with("tyran: refused, 1 secret found\n"), "{text}");
+    assert_eq!(text.matches("  service-token  ").count(), 1, "{text}");
+    assert!(text.contains("also at 4:"), "{text}");
+    assert!(text.contains(", 2 more\n"), "{text}");
+}
+
+#[test]
 fn line_that_does_not_hold_the_secret_is_not_shown() {
     let mut decoded = finding("a", "", &planted::github_token(1), "");
     decoded.line_text = Secret::new("some other words here");

@@ -316,6 +316,9 @@ pub fn for_gate(question: &Asked, cover: &NetCover) -> Reply {
     };
     let deadline = started + within.saturating_sub(GIVEN_UP_BEFORE.min(within / 4));
     world.deadline = Some(deadline);
+    if let Subject::Command { lives_on, .. } = &question.subject {
+        world.shell_lives_on = *lives_on;
+    }
     let setup = Setup::for_gate(&world);
     let judged = match &question.subject {
         Subject::Command { text, zsh, .. } => {

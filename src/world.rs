@@ -56,6 +56,9 @@ pub struct World {
     pub caution: Caution,
     /// What the judged command would read as its standard input.
     pub input: Input,
+    /// Whether the judged command runs in a shell that was there before and will be there after it: what
+    /// earlier commands left behind (variables, functions, aliases) is not known then.
+    pub shell_lives_on: bool,
     git: Option<PathBuf>,
     answers: Option<Arc<Answers>>,
 }
@@ -72,7 +75,14 @@ impl World {
     /// A world from its parts, as tests make it.
     pub fn new(env: Environment, cwd: PathBuf, caution: Caution) -> Self {
         let git = look_up(OsStr::new("git"), env.get(OsStr::new("PATH")).map(OsString::as_os_str), &cwd);
-        Self { env, cwd, deadline: None, caution, input: Input::Inherited, git, answers: None }
+        Self { env, cwd, deadline: None, caution, input: Input::Inherited, shell_lives_on: false, git, answers: None }
+    }
+
+    /// The same world where commands run in a shell that lives on between them, or may.
+    #[must_use]
+    pub fn with_living_shell(mut self, lives_on: bool) -> Self {
+        self.shell_lives_on = lives_on;
+        self
     }
 
     /// The same world with another git, as `setup` recorded it: gate and net run only that one.
@@ -131,6 +141,18 @@ fn is_executable(path: &Path) -> bool {
 #[cfg(unix)]
 pub fn user_home() -> Option<PathBuf> {
     nix::unistd::User::from_uid(nix::unistd::Uid::effective()).ok().flatten().map(|user| user.dir)
+}
+
+/// The home directory of the user called `name`, from the password database; `None` when there is none.
+#[cfg(unix)]
+pub fn home_of(name: &str) -> Option<PathBuf> {
+    nix::unistd::User::from_name(name).ok().flatten().map(|user| user.dir)
+}
+
+/// Not established on this system.
+#[cfg(not(unix))]
+pub fn home_of(_name: &str) -> Option<PathBuf> {
+    None
 }
 
 /// Not established on this system.

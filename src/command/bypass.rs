@@ -95,7 +95,11 @@ pub(super) fn of_environment(scene: &mut Scene<'_, '_>) {
             (Seen::Unset, None) => true,
             (Seen::Known(_) | Seen::Unknown(_), None) | (Seen::Unset | Seen::Unknown(_), Some(_)) => false,
         };
-        if !same {
+        let becomes = scene.command.wrappers.iter().find(|name| matches!(**name, "sudo" | "doas" | "su" | "runuser"));
+        if let (false, Some(wrapper)) = (same, becomes) {
+            let what = format!("{wrapper} gives git another user's configuration, and other hooks with it");
+            hidden.push((what, "the same command as the user who set git up, without changing users"));
+        } else if !same {
             hidden.push((format!("{name} is changed for git, and its configuration with it"), LEAVE_CONFIGURATION));
         }
     }
@@ -110,7 +114,8 @@ pub(super) fn of_environment(scene: &mut Scene<'_, '_>) {
     }
 }
 
-fn stands_aside(name: &str, change: &EnvChange) -> bool {
+/// Whether a change of this variable tells a hook manager to leave hooks out.
+pub(super) fn stands_aside(name: &str, change: &EnvChange) -> bool {
     let Some((_, values)) = MANAGERS.iter().find(|(manager, _)| *manager == name) else { return false };
     match change {
         EnvChange::Set(value) => match value.to_str() {

@@ -64,12 +64,25 @@ impl Kind {
 
 fn copy(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, words: &[Arg], kind: Kind) -> Effect {
     let options = kind.options().read(words, true);
-    let Some(pairs) = pairs(scene, &options) else { return Effect { changes_files: true, ..inert() } };
+    let Some(pairs) = pairs(scene, &options) else {
+        let (last, first) = options.operands.split_last().map_or((None, &[][..]), |(last, first)| (Some(last), first));
+        for word in last.into_iter().chain(options.value("target-directory")) {
+            tamper::of_word(scene, word, false);
+            if let Arg::Known(folder) = word {
+                // What goes there is not known: it may be a hook.
+                tamper::of_beginning(scene, [folder.as_slice(), b"/"].concat().as_bstr());
+            }
+        }
+        for word in first.iter().filter(|_| kind == Kind::Move) {
+            tamper::of_word(scene, word, true);
+        }
+        return Effect { changes_files: true, ..inert() };
+    };
     let mut effect = inert();
     for (from, to) in pairs {
         tamper::of_path(scene, &to);
         if kind == Kind::Move {
-            tamper::of_path(scene, &from);
+            tamper::of_tree(scene, &from);
             effect.writes.push((from.clone(), None));
         }
         let source = match kind {
@@ -116,8 +129,10 @@ fn tee(scene: &mut Scene<'_, '_>, words: &[Arg]) -> Effect {
         Stdin::Text(_) | Stdin::Empty | Stdin::Inherited | Stdin::File(_) | Stdin::Unknown(_) => None,
     };
     let mut effect = Effect { changes_files: options.operands.iter().any(|arg| arg.known().is_none()), ..inert() };
+    for word in &options.operands {
+        tamper::of_word(scene, word, false);
+    }
     for path in known_paths(scene, &options) {
-        tamper::of_path(scene, &path);
         effect.writes.push((path, text.clone()));
     }
     effect.output = match &scene.command.stdin {
@@ -150,8 +165,10 @@ fn remove(scene: &mut Scene<'_, '_>, words: &[Arg]) -> Effect {
         .read(words, true);
     let recursive = options.is_on("r") || options.is_on("recursive");
     let mut effect = Effect { changes_files: recursive || options.unknown, ..inert() };
+    for word in &options.operands {
+        tamper::of_word(scene, word, recursive);
+    }
     for path in known_paths(scene, &options) {
-        tamper::of_path(scene, &path);
         effect.writes.push((path, None));
     }
     effect
@@ -165,9 +182,10 @@ fn permissions(scene: &mut Scene<'_, '_>, words: &[Arg]) -> Effect {
     if makes_usable {
         return inert();
     }
-    for word in words.iter().skip(1).filter_map(Arg::known) {
-        if let Some(path) = scene.path(word) {
-            tamper::of_path(scene, &path);
+    let recursive = words.iter().filter_map(Arg::known).any(|word| word == "-R" || word == "--recursive");
+    for word in words {
+        if !word.known().is_some_and(|word| word.starts_with(b"-")) {
+            tamper::of_word(scene, word, recursive);
         }
     }
     inert()
@@ -178,12 +196,10 @@ fn operands_written<'a>(
     words: &'a [Arg],
     path_of: impl Fn(&'a BStr) -> Option<&'a BStr>,
 ) -> Effect {
-    let paths: Vec<PathBuf> =
-        words.iter().filter_map(Arg::known).filter_map(path_of).filter_map(|word| scene.path(word)).collect();
     let mut effect = Effect { changes_files: true, ..inert() };
-    for path in paths.into_iter().filter(|path| !path.as_os_str().as_encoded_bytes().starts_with(b"-")) {
-        tamper::of_path(scene, &path);
-        effect.writes.push((path, None));
+    for word in words.iter().filter_map(Arg::known).filter_map(path_of).filter(|word| !word.starts_with(b"-")) {
+        tamper::of_word(scene, &Arg::Known(word.to_owned()), false);
+        effect.writes.extend(scene.path(word).map(|path| (path, None)));
     }
     effect
 }

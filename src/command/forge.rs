@@ -235,8 +235,25 @@ fn chooses_head(args: &[Value]) -> bool {
     })
 }
 
+/// Whether it asks GraphQL a question: a document that changes nothing, with values that are no files.
+fn only_queries(args: &[Value]) -> bool {
+    let Some(words) = args.iter().map(Value::known).collect::<Option<Vec<&BStr>>>() else { return false };
+    let documents: Vec<&[u8]> = words.iter().filter_map(|word| word.strip_prefix(b"query=")).collect();
+    let asks = |document: &&[u8]| {
+        let document = document.trim();
+        (document.starts_with(b"query") || document.starts_with(b"{")) && document.find(b"mutation").is_none()
+    };
+    words.iter().any(|word| *word == "graphql")
+        && !documents.is_empty()
+        && documents.iter().all(asks)
+        && !words.iter().any(|word| word.contains_str("=@") || word.starts_with(b"--input"))
+}
+
 /// Whether an option gives the request a body, or a method that has one.
 fn has_body(args: &[Value]) -> bool {
+    if only_queries(args) {
+        return false;
+    }
     args.iter().any(|value| match value {
         Value::Known(word) => {
             ["-f", "-F", "-d"].iter().any(|option| word.starts_with(option.as_bytes()))
@@ -251,7 +268,7 @@ fn has_body(args: &[Value]) -> bool {
 /// Texts and files of the line. Every word that names a file counts as naming it, since which
 /// option of which client takes a file is not worth a mistake.
 fn upload(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, name: &BStr, args: &[Value], operands: bool) {
-    let unknown = operands && args.iter().any(|value| matches!(value, Value::Unknown(_)));
+    let unknown = args.iter().any(|value| matches!(value, Value::Unknown(_)));
     let mut files: Vec<PathBuf> =
         args.iter().filter_map(Value::known).flat_map(|word| named_files(scene, word)).collect();
     let mut texts: Vec<BString> = args.iter().filter_map(Value::known).map(|word| word.to_owned()).collect();
@@ -268,7 +285,8 @@ fn upload(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, name: &BStr, args: &
         scene.unknown("files are sent from where nobody can say");
     }
     if unknown {
-        widest_here(meaning, scene, "which files it sends is not known");
+        let why = if operands { "which files it sends is not known" } else { "a text that it sends is not known" };
+        widest_here(meaning, scene, why);
     }
     push_request(meaning, scene, name, files, texts);
 }

@@ -1,13 +1,14 @@
 //! git's configuration as a judged command would see it: aliases, and programs that it names.
 //!
-//! Promise: the settings come from git's own `config --list`, so every scope, include and condition
-//! counts as git counts it; what the same line sets before is laid over. Which program a command
+//! Promise: the settings come from git's own `config --list`, or where the files are plain from reading
+//! them ([`super::git_files`]), so every scope, include and condition counts as git counts it; what the same line sets before is laid over. Which program a command
 //! runs because of a setting is read from one table; the programs are only named here, never run.
 
 use std::path::PathBuf;
 
 use bstr::{BStr, BString, ByteSlice};
 
+use super::git_files;
 use super::git_globals::{Setting, normal_key};
 use super::plan::GitContext;
 use crate::world::World;
@@ -73,15 +74,22 @@ pub fn list(world: &World, context: &GitContext, overlay: &Overlay) -> Config {
             context.globals.extend(["-c".into(), super::simple::to_os_string(pair)]);
         }
     }
-    let listed = world.settings(&context);
-    let mut config = match &listed {
-        Ok(listed) => Config { settings: parse(listed), incomplete: overlay.incomplete },
-        Err(_) => Config { settings: Vec::new(), incomplete: true },
+    let mut config = match git_files::read(world, &context) {
+        Some(settings) => Config { settings, incomplete: overlay.incomplete },
+        None => match listed(world, &context) {
+            Some(settings) => Config { settings, incomplete: overlay.incomplete },
+            None => Config { settings: Vec::new(), incomplete: true },
+        },
     };
     for setting in &overlay.settings {
         config.settings.push(InForce { scope: Scope::Line, key: setting.key.clone(), value: setting.value.clone() });
     }
     config
+}
+
+/// The settings as git itself lists them; `None` where it cannot.
+pub fn listed(world: &World, context: &GitContext) -> Option<Vec<InForce>> {
+    world.settings(context).ok().map(|listed| parse(&listed))
 }
 
 fn is_include(key: &BStr) -> bool {

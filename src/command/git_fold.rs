@@ -8,10 +8,11 @@ use bstr::{BStr, ByteSlice};
 
 use super::git::Call;
 use super::meaning::{Meaning, Scene};
+use super::plan::GitContext;
 use super::simple::Value;
 
 /// The output of a call, when it is one of the questions.
-pub(super) fn output(meaning: &Meaning, scene: &Scene<'_, '_>, call: &Call) -> Option<Vec<u8>> {
+pub(super) fn output(meaning: &mut Meaning, scene: &Scene<'_, '_>, call: &Call) -> Option<Vec<u8>> {
     let words: Vec<&BStr> = call.args.iter().map(Value::known).collect::<Option<_>>()?;
     let words: Vec<&str> = words.iter().map(|word| word.to_str().ok()).collect::<Option<_>>()?;
     if !is_question(&call.verb, &words) || !meaning.is_as_now() || scene.shell.anything_may_have_changed() {
@@ -21,9 +22,23 @@ pub(super) fn output(meaning: &Meaning, scene: &Scene<'_, '_>, call: &Call) -> O
     if call.verb != "config" && super::git_globals::find(context).is_none() {
         return None;
     }
+    if let ("rev-parse", ["--git-path", path]) = (call.verb.as_str(), words.as_slice())
+        && let Some(below) = path.strip_prefix("hooks").filter(|below| below.is_empty() || below.starts_with('/'))
+    {
+        return hooks(meaning, scene, context, below);
+    }
     let asked = std::iter::once(call.verb.as_str()).chain(words);
     let done = scene.shell.world().git(context, asked).run().ok()?;
     Some(done.stdout)
+}
+
+/// `git rev-parse --git-path hooks/NAME`. Our own calls of git set another folder, so they are not asked.
+fn hooks(meaning: &mut Meaning, scene: &Scene<'_, '_>, context: &GitContext, below: &str) -> Option<Vec<u8>> {
+    let folder = match meaning.config(scene, context).hooks_path() {
+        None => super::git_globals::find(context)?.common_dir().join("hooks"),
+        Some(folder) => super::git::top(context).join(folder?),
+    };
+    Some([folder.as_os_str().as_encoded_bytes(), below.as_bytes(), b"\n"].concat())
 }
 
 fn is_question(verb: &str, words: &[&str]) -> bool {
@@ -33,6 +48,7 @@ fn is_question(verb: &str, words: &[&str]) -> bool {
             options.iter().all(|option| matches!(*option, "--short" | "-q" | "--quiet"))
         }
         ("remote", ["get-url", name]) => is_plain(name),
+        ("rev-parse", ["--git-path", path]) => is_plain(path),
         ("rev-parse", [options @ .., name]) => {
             options.iter().all(|option| {
                 matches!(*option, "--abbrev-ref" | "--symbolic-full-name" | "--short" | "--verify" | "-q" | "--quiet")

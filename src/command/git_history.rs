@@ -36,6 +36,9 @@ pub(super) fn commit_like(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, call
     {
         meaning.commit(scene, context, CommitVerb::Other(call.verb.clone().into()), arguments(&call.args));
     }
+    if makes_none && options.is_off("verify") && matches!(call.verb.as_str(), "merge" | "pull" | "rebase") {
+        scene.bypass(format!("git {} --no-verify", call.verb), "the same command without it, so that the hooks run");
+    }
     effect.run.extend(exec_of_rebase(scene, call, &options));
     meaning.changes(after_commit_like(call, &options));
     effect

@@ -42,6 +42,13 @@ pub(super) fn config(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, call: &Ca
             inert()
         }
         Action::Unclear => {
+            if options.is_on("edit") || options.operands.first().and_then(Arg::known).is_some_and(|word| word == "edit")
+            {
+                scene.tamper(
+                    "git's configuration would be edited as a whole",
+                    "`git config KEY VALUE`, which says what it sets",
+                );
+            }
             meaning.changes(Changes::Configuration);
             meaning.overlay.incomplete = true;
             inert()

@@ -60,6 +60,16 @@ fn of_line(scene: &Scene<'_, '_>, call: &Call, doing: &[Does], found: &mut Found
 }
 
 fn of_variables(scene: &Scene<'_, '_>, call: &Call, doing: &[Does], found: &mut Found) {
+    // The line may be typed at a terminal, where git shows what it prints through these.
+    for name in ["GIT_PAGER", "PAGER"] {
+        match scene.command.env.changes().get(std::ffi::OsStr::new(name)) {
+            Some(EnvChange::Set(value)) => {
+                found.text(scene, call, &BString::from(value.as_encoded_bytes()), name);
+            }
+            Some(EnvChange::Unknown(why)) => found.unknown(scene, call, why.clone(), name),
+            Some(EnvChange::Unset) | None => {}
+        }
+    }
     for (name, does) in VARIABLES {
         if !doing.contains(does) {
             continue;

@@ -233,12 +233,12 @@ fn local(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, call: &Call) -> Effec
     Effect { changes_files: true, ..inert() }
 }
 
-/// `git request-pull` prints; only where a file takes it does the text stay.
+/// `git request-pull` prints what is meant for others to read, unless nobody takes it.
 fn request_pull(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, call: &Call) -> Effect {
-    let kept = scene.command.redirections.iter().any(|redirection| {
-        is_output_to_file(redirection) && redirection.target.known().is_none_or(|target| target != "/dev/null")
+    let dropped = scene.command.redirections.iter().any(|redirection| {
+        is_output_to_file(redirection) && redirection.target.known().is_some_and(|target| target == "/dev/null")
     });
-    if kept && let Some(context) = publishing(meaning, scene, call) {
+    if !dropped && let Some(context) = publishing(meaning, scene, call) {
         meaning.revisions(scene, context, "request-pull", &call.args, true);
     }
     inert()
@@ -369,6 +369,11 @@ fn stages(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, call: &Call) -> Effe
         return effect;
     };
     meaning.stage(context, &call.verb, &call.args);
+    if matches!(call.verb.as_str(), "rm" | "mv") {
+        for word in args(&call.args).iter().filter(|word| !word.known().is_some_and(|word| word.starts_with(b"-"))) {
+            super::tamper::of_word(scene, word, true);
+        }
+    }
     if is_bare(context) && matches!(call.verb.as_str(), "add" | "stage" | "update-index") {
         // Blobs go straight into a repository that others fetch from.
         let context = context.clone();

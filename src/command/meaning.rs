@@ -411,6 +411,10 @@ impl Verbs for Meaning {
         programs::knows(name)
     }
 
+    fn is_harmless(&self, name: &BStr) -> bool {
+        matches!(programs::class(name), Class::Inert | Class::Writes)
+    }
+
     fn simple(&mut self, command: &SimpleCommand<'_>, shell: &dyn ShellState, plan: &mut Plan) -> Effect {
         let mut scene = Scene { command, shell, plan };
         preloaded(&mut scene);
@@ -462,7 +466,19 @@ fn absent(scene: &mut Scene<'_, '_>) -> Effect {
             scene.opaque(shown);
             Effect { changes_files: true, ..inert() }
         }
-        None => Effect { exit: Exit::Failure, ..inert() },
+        None if scene.shell.world().shell_lives_on => {
+            let shown = SafeText::quoted(name, 60);
+            scene.opaque(SafeText::new(&format!("{shown}, which an earlier command may have defined,")));
+            Effect { changes_files: true, ..inert() }
+        }
+        None => {
+            // What is not on our PATH may be on the one of the tool's own shell.
+            if !carried::commands(scene, name).is_empty() {
+                let shown = SafeText::quoted(name, 60);
+                scene.opaque(shown);
+            }
+            Effect { exit: Exit::Failure, ..inert() }
+        }
     }
 }
 

@@ -91,11 +91,9 @@ fn does(name: &BStr, args: &[Value]) -> Does {
         ("yarn", "dlx" | "exec", _) => Does::Runs(words.get(1).map_or(args.len(), |(at, _)| *at)),
         ("npm" | "pnpm" | "yarn" | "bun", "publish" | "stage", _) | ("yarn", "npm", "publish") => Does::Packs,
         ("npm" | "pnpm" | "yarn", "version", _) => {
-            if words.len() > 1 {
-                Does::Commits
-            } else {
-                Does::Nothing
-            }
+            const STEPS: &[&str] =
+                &["--major", "--minor", "--patch", "--premajor", "--preminor", "--prepatch", "--prerelease"];
+            if words.len() > 1 || STEPS.iter().any(|step| has(args, step)) { Does::Commits } else { Does::Nothing }
         }
         ("npm" | "pnpm" | "yarn" | "bun", "?", _) => Does::Anything,
         ("npm" | "pnpm" | "yarn" | "bun", _, _) => Does::Nothing,

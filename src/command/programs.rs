@@ -126,7 +126,10 @@ const INERT: &str = "
     eslint prettier tsc stylelint biome oxlint standard xo
     clang-format clang-tidy cppcheck cpplint astyle uncrustify
     pytest nosetests tox nox coverage jest vitest mocha ava jasmine karma cypress playwright rspec minitest phpunit
-    tsgo ocaml ctest
+    tsgo ocaml ctest ts-jest vue-tsc svelte-check knip depcheck madge size-limit bundlesize typedoc jsdoc c8 nyc tap
+    pylint pyflakes pydocstyle bandit safety pip-audit pip-compile pip-sync towncrier sphinx-apidoc ipdb pytest-watch
+    phpstan psalm pint php-cs-fixer phpcs phpcbf paratest rubocop brakeman reek minitest cucumber golangci-lint staticcheck
+    gotestsum ginkgo mockgen cargo-nextest swiftlint swiftformat ktlint detekt checkstyle spotless dart_format
     ssh-keygen ssh-add ssh-agent gpg gpg2 gpgconf gpg-agent openssl age keytool
     logger wall write mesg notify-send osascript say pbcopy pbpaste xclip xsel wl-copy wl-paste open xdg-open
     systemctl service launchctl loginctl

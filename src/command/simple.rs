@@ -375,6 +375,12 @@ pub trait Verbs {
     /// and read. Names that are not known are looked up along PATH, and walked when they are scripts.
     fn knows(&self, name: &BStr) -> bool;
 
+    /// Whether a program of this name publishes nothing by itself, so that a project's own copy of it is
+    /// taken for what its name says.
+    fn is_harmless(&self, _name: &BStr) -> bool {
+        false
+    }
+
     /// One command. What it publishes, switches off, tampers with, and what cannot be known goes into
     /// `plan`; what the walk needs comes back.
     fn simple(&mut self, command: &SimpleCommand<'_>, shell: &dyn ShellState, plan: &mut Plan) -> Effect;

@@ -4,175 +4,17 @@
 //! The places are those that hosts read their hooks from (facts of hosts), git's hook folders and
 //! configuration files, and tyran's own state.
 
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
-use bstr::ByteSlice;
+use bstr::{BStr, ByteSlice};
 
+use super::guarded::{self, Guarded, guarded};
 use super::meaning::{Changes, Meaning, Scene, inert};
+use super::options::Arg;
 use super::plan::{Bypass, Plan};
 use super::simple::{Dir, Effect, ShellState, Value, to_os_string};
 use crate::text::SafeText;
-use crate::world::{World, state_dir};
-
-/// Files below a project or a home from which a host takes its hooks.
-const HOST_FILES: &[&str] = &[
-    ".claude/settings.json",
-    ".claude/settings.local.json",
-    ".claude/cowork_settings.json",
-    ".claude/hooks/hooks.json",
-    ".codex/hooks.json",
-    ".codex/config.toml",
-    ".cursor/hooks.json",
-    ".gemini/settings.json",
-    ".gemini/trusted_hooks.json",
-    ".gemini/config/hooks.json",
-    ".qwen/settings.json",
-    ".augment/settings.json",
-    ".augment/settings.local.json",
-    ".windsurf/hooks.json",
-    ".codeium/windsurf/hooks.json",
-    ".factory/hooks.json",
-    ".factory/settings.json",
-    ".agents/hooks.json",
-    ".kimi-code/config.toml",
-    ".junie/config.json",
-    ".vibe/hooks.toml",
-    ".copilot/config.json",
-    ".amp/settings.json",
-    ".config/devin/config.json",
-    ".devin/config.json",
-    ".devin/config.local.json",
-    ".devin/hooks.v1.json",
-    ".config/crush/crush.json",
-    "crush.json",
-    ".crush.json",
-];
-
-/// Folders of which every file counts.
-const HOST_FOLDERS: &[&str] = &[
-    ".github/hooks",
-    ".copilot/hooks",
-    ".agents/plugins",
-    ".opencode/plugin",
-    ".opencode/plugins",
-    ".config/opencode/plugin",
-    ".config/opencode/plugins",
-    ".kilo/plugin",
-    ".kilo/plugins",
-    ".config/kilo/plugin",
-    ".config/kilo/plugins",
-    ".amp/plugins",
-    ".config/amp/plugins",
-    ".cline/hooks",
-    ".clinerules/hooks",
-    "Cline/Hooks",
-    ".kiro/hooks",
-    ".kiro/agents",
-    ".grok/hooks",
-];
-
-/// Folders of the system in which hosts keep managed settings.
-const SYSTEM_FOLDERS: &[&str] = &[
-    "/etc/claude-code",
-    "/etc/cursor",
-    "/etc/augment",
-    "/etc/gemini-cli",
-    "/etc/codex",
-    "/Library/Application Support/ClaudeCode",
-    "/Library/Application Support/Cursor",
-];
-
-/// git's hooks (githooks(5) of git 2.47, those of the client side).
-const GIT_HOOKS: &[&str] = &[
-    "applypatch-msg",
-    "pre-applypatch",
-    "post-applypatch",
-    "pre-commit",
-    "pre-merge-commit",
-    "prepare-commit-msg",
-    "commit-msg",
-    "post-commit",
-    "pre-rebase",
-    "post-checkout",
-    "post-merge",
-    "pre-push",
-    "reference-transaction",
-    "post-rewrite",
-    "sendemail-validate",
-    "post-index-change",
-    "fsmonitor-watchman",
-    "push-to-checkout",
-    "pre-auto-gc",
-];
-
-/// What a path is to tyran.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Guarded {
-    State,
-    Host,
-    Hook,
-    Configuration,
-}
-
-/// A path without `.` and `..`, as the words say it; links are followed where they exist.
-fn clean(path: &Path) -> PathBuf {
-    let mut cleaned = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::ParentDir => drop(cleaned.pop()),
-            Component::CurDir => {}
-            Component::Prefix(_) | Component::RootDir | Component::Normal(_) => cleaned.push(part),
-        }
-    }
-    cleaned
-}
-
-fn guarded(world: &World, path: &Path) -> Option<Guarded> {
-    let cleaned = clean(path);
-    let real = cleaned.parent().and_then(|parent| parent.canonicalize().ok()).map(|parent| match cleaned.file_name() {
-        Some(name) => parent.join(name),
-        None => parent,
-    });
-    [Some(cleaned), real].into_iter().flatten().find_map(|path| of_clean(world, &path))
-}
-
-fn of_clean(world: &World, path: &Path) -> Option<Guarded> {
-    let homes: Vec<PathBuf> =
-        [crate::world::user_home(), world.var("HOME").map(PathBuf::from)].into_iter().flatten().collect();
-    let states = state_dir().into_iter().chain(homes.iter().map(|home| home.join(".tyran")));
-    if states.into_iter().any(|state| path.starts_with(&state)) {
-        return Some(Guarded::State);
-    }
-    let is_program = path.file_name().is_some_and(|name| name == "tyran")
-        && world.var("PATH").is_some_and(|folders| {
-            std::env::split_paths(folders).any(|folder| path.parent() == Some(folder.as_path()))
-        });
-    if is_program {
-        return Some(Guarded::State);
-    }
-    let is_host = HOST_FILES.iter().any(|file| path.ends_with(file))
-        || SYSTEM_FOLDERS.iter().any(|folder| path.starts_with(folder))
-        || HOST_FOLDERS.iter().any(|folder| path.ancestors().any(|above| above.ends_with(folder)))
-        || homes.iter().any(|home| path == home.join(".claude") || path == home.join(".codex"));
-    if is_host {
-        return Some(Guarded::Host);
-    }
-    let name = path.file_name()?.to_str()?;
-    let parent = path.parent()?.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-    let above = path.parent().and_then(Path::parent);
-    let in_git = above.is_some_and(|above| above.ends_with(".git") || above.join("objects").is_dir());
-    if (parent == "hooks" && in_git || parent == ".husky" || parent == ".githooks") && GIT_HOOKS.contains(&name) {
-        return Some(Guarded::Hook);
-    }
-    if name == "hooks" && path.parent().is_some_and(|parent| parent.ends_with(".git")) {
-        return Some(Guarded::Hook);
-    }
-    let is_configuration = path.ends_with(".git/config")
-        || path.ends_with(".git/config.worktree")
-        || homes.iter().any(|home| path == home.join(".gitconfig") || path == home.join(".config/git/config"))
-        || path == Path::new("/etc/gitconfig");
-    is_configuration.then_some(Guarded::Configuration)
-}
+use crate::world::World;
 
 fn words_of(guarded: Guarded, path: &Path) -> (SafeText, SafeText) {
     let shown = SafeText::quoted(path.as_os_str().as_encoded_bytes(), 120);
@@ -208,6 +50,58 @@ pub fn written(world: &World, path: &Path) -> Option<Bypass> {
         let (what, instead) = words_of(found, path);
         Bypass { what, instead }
     })
+}
+
+/// A path that a command moves or removes with all that is below it.
+pub(super) fn of_tree(scene: &mut Scene<'_, '_>, path: &Path) -> bool {
+    if of_path(scene, path) {
+        return true;
+    }
+    let Some((found, below)) = guarded::below(scene.shell.world(), path) else { return false };
+    let (what, instead) = words_of(found, &below);
+    note(scene.plan, what, instead);
+    true
+}
+
+/// A word of which only the beginning is known, as a path that is written, moved or removed.
+pub(super) fn of_beginning(scene: &mut Scene<'_, '_>, beginning: &BStr) {
+    if let Some(path) = opened(&scene.command.dir, beginning)
+        && let Some((found, path)) = guarded::beginning(scene.shell.world(), &path)
+    {
+        let (what, instead) = words_of(found, &path);
+        note(scene.plan, what, instead);
+    }
+}
+
+/// A word as a path: absolute, or relative where nobody knows where the command runs.
+pub(super) fn of_word(scene: &mut Scene<'_, '_>, word: &Arg, whole_tree: bool) {
+    match word {
+        Arg::Known(word) => {
+            let Some(path) = begun(&scene.command.dir, word.as_bstr()) else { return };
+            if whole_tree {
+                of_tree(scene, &path)
+            } else {
+                of_path(scene, &path)
+            };
+        }
+        Arg::Unknown { prefix } => of_beginning(scene, prefix.as_bstr()),
+    }
+}
+
+fn begun(dir: &Dir, word: &BStr) -> Option<PathBuf> {
+    if word.is_empty() {
+        return None;
+    }
+    let path = PathBuf::from(to_os_string(word));
+    Some(match dir {
+        Dir::Known(dir) => dir.join(path),
+        Dir::Unknown(_) => path,
+    })
+}
+
+/// A path of which only the beginning is known; of nothing at all, some file of the folder.
+fn opened(dir: &Dir, beginning: &BStr) -> Option<PathBuf> {
+    if beginning.is_empty() { Some(dir.known()?.join("")) } else { begun(dir, beginning) }
 }
 
 /// A path that a command writes, moves, removes or makes unusable.
@@ -248,13 +142,15 @@ pub(super) fn of_write(
     shell: &dyn ShellState,
     plan: &mut Plan,
 ) {
-    let Some(word) = path.known() else { return };
-    let path = PathBuf::from(to_os_string(word));
-    let path = match dir {
-        Dir::Known(dir) => dir.join(path),
-        Dir::Unknown(_) => path,
+    let found = match path {
+        Value::Known(word) => {
+            begun(dir, word.as_bstr()).and_then(|path| guarded(shell.world(), &path).map(|found| (found, path)))
+        }
+        Value::Unknown(value) => {
+            opened(dir, value.prefix.as_bstr()).and_then(|path| guarded::beginning(shell.world(), &path))
+        }
     };
-    let Some(found) = guarded(shell.world(), &path) else { return };
+    let Some((found, path)) = found else { return };
     let (what, instead) = words_of(found, &path);
     note(plan, what, instead);
     if found == Guarded::Configuration {

@@ -75,6 +75,10 @@ fn pushes(tool: &str, verb: &str) -> bool {
         ("git-machete", "traverse" | "t" | "github" | "gitlab" | "advance" | "push") => true,
         ("arc", "diff" | "land") | ("repo", "upload") | ("stg", "mail" | "email" | "publish") => true,
         ("sl", "push" | "pr" | "ghstack" | "cloud") => true,
+        ("svn", "commit" | "ci" | "import")
+        | ("spr", "diff")
+        | ("p4", "submit")
+        | ("bzr" | "pijul", "push" | "send") => true,
         _ => !LOOKS.split_ascii_whitespace().any(|known| known == verb),
     }
 }

@@ -143,7 +143,7 @@ fn world(host: &Host, cwd: Option<&Path>) -> Result<World, Refusal> {
         }
     };
     // Its digest is checked by the child, which judges whatever is not inert.
-    let world = World::new(env, cwd, Caution::Gate);
+    let world = World::new(env, cwd, Caution::Gate).with_living_shell(lives_on(host));
     Ok(match Recorded::read()? {
         Some(recorded) => world.with_git(recorded.git.path),
         None => world,

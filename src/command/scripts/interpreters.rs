@@ -5,10 +5,11 @@
 
 use bstr::{BStr, ByteSlice};
 
+use super::quiet::{Quiet, quiet};
 use crate::command::shell::command::Call;
 use crate::command::shell::state::Shell;
 use crate::command::shell::{Ends, Walk};
-use crate::command::simple::{Stdin, Value};
+use crate::command::simple::{FileSeen, Program, Stdin, Value};
 
 /// Languages whose one-line programs are looked into.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,81 +37,97 @@ pub(in crate::command) fn language(base: &BStr) -> Option<Language> {
     })
 }
 
-/// Names that could start a program, evaluate text, load code or reach the network.
-fn able(language: Language) -> &'static [&'static str] {
-    match language {
-        Language::Python => &[
-            "import",
-            "exec",
-            "eval",
-            "compile",
-            "open",
-            "__",
-            "getattr",
-            "globals",
-            "vars",
-            "breakpoint",
-            "input",
-            "exit",
-            "codec",
-            "coding",
-        ],
-        Language::Node => &[
-            "require",
-            "import",
-            "process",
-            "eval",
-            "Function",
-            "constructor",
-            "global",
-            "module",
-            "fetch",
-            "spawn",
-            "exec",
-            "Worker",
-            "binding",
-            "this",
-            "\\u",
-            "\\x",
-            "Reflect",
-            "WebSocket",
-            "EventSource",
-        ],
-        Language::Perl => &[
-            "system", "exec", "`", "qx", "open", "eval", "require", "use ", "do ", "do{", "syscall", "fork", "pipe",
-            "socket", "/e", "}e", ")e", "ee", "dump", "glob", "<", "readpipe", "*{", "&{", "&$", "->", "\\x", "no ",
-            "BEGIN", "dbmopen",
-        ],
-        Language::Ruby => &[
-            "system", "exec", "`", "%x", "open", "eval", "require", "load", "send", "spawn", "fork", "popen", "IO",
-            "File", "Process", "Kernel", "method", "const", "Object", "<<", "trap", "at_exit", "|", "#{",
-        ],
-        Language::Other => &[""],
-    }
-}
-
 /// Modules of Python that only read and print, run as `python -m`.
 const QUIET_MODULES: &[&str] =
     &["json.tool", "this", "calendar", "tabnanny", "tokenize", "ast", "dis", "base64", "platform", "sysconfig"];
 
+/// Modules of Python that build, test or serve what is here, as programs of that kind do.
+const INERT_MODULES: &[&str] = &[
+    "venv",
+    "ensurepip",
+    "http.server",
+    "unittest",
+    "build",
+    "compileall",
+    "zipfile",
+    "tarfile",
+    "doctest",
+    "py_compile",
+    "pydoc",
+    "virtualenv",
+    "pytest_watch",
+    "nose2",
+    "django",
+];
+
+/// Largest program file that is searched, in bytes.
+const MAX_SEARCHED_BYTES: u64 = 256 * 1024;
+
 impl Walk<'_, '_> {
     pub(super) fn interpreter_program(&mut self, base: &BStr, language: Language, call: &Call, shell: &Shell) -> Ends {
         let arguments = call.arguments();
-        let inert = match source(language, arguments) {
-            Source::Nothing => true,
-            Source::Code(codes) => codes.iter().all(|code| code.known().is_some_and(|code| is_quiet(language, code))),
+        let does = match source(language, arguments) {
+            Source::Nothing => Some(Quiet::Reads),
+            Source::Code(codes) => self.codes(language, &codes, shell),
             Source::Input => match shell.stdin() {
-                Stdin::Text(text) => is_quiet(language, text.as_bstr()),
-                Stdin::Empty | Stdin::Inherited => true,
-                Stdin::File(_) | Stdin::Unknown(_) => false,
+                Stdin::Text(text) => {
+                    self.searched(&text, shell);
+                    quiet(language, text.as_bstr())
+                }
+                Stdin::Empty | Stdin::Inherited => Some(Quiet::Reads),
+                Stdin::File(_) | Stdin::Unknown(_) => None,
             },
-            Source::Module(name) => QUIET_MODULES.iter().any(|module| name == *module),
-            Source::Unknown => false,
+            Source::Module(name, _) if QUIET_MODULES.iter().any(|module| name == *module) => Some(Quiet::Reads),
+            Source::Module(name, _) if INERT_MODULES.iter().any(|module| name == *module) => Some(Quiet::Writes),
+            Source::Module(name, rest) if self.verbs.knows(name) && !name.contains(&b'/') => {
+                let words = std::iter::once(Value::Known(name.to_owned())).chain(rest.iter().cloned()).collect();
+                let inner = Call { programs_only: true, no_builtins: true, ..call.with_words(words) };
+                return self.hand_over(&inner, Program::ByName, shell);
+            }
+            Source::Module(..) => None,
+            Source::File(file) => {
+                self.program_file(file, shell);
+                None
+            }
+            Source::Unknown => None,
         };
-        if !inert {
-            self.opaque(base.to_string(), shell);
+        match does {
+            Some(Quiet::Reads) => {}
+            Some(Quiet::Writes) => self.disk.anything = true,
+            None => self.opaque(base.to_string(), shell),
         }
         self.printing("a program", shell.clone())
+    }
+
+    fn codes(&mut self, language: Language, codes: &[&Value], shell: &Shell) -> Option<Quiet> {
+        let mut does = Some(Quiet::Reads);
+        for code in codes {
+            let Some(code) = code.known() else {
+                does = None;
+                continue;
+            };
+            self.searched(code, shell);
+            does = match (does, quiet(language, code)) {
+                (Some(Quiet::Reads), does) => does,
+                (Some(Quiet::Writes), Some(_)) => Some(Quiet::Writes),
+                (None, _) | (_, None) => None,
+            };
+        }
+        does
+    }
+
+    /// A program in a file stays opaque; what it says in plain text is searched.
+    fn program_file(&mut self, file: &Value, shell: &Shell) {
+        let Some(path) = file.known().and_then(|file| self.absolute(file, shell)) else { return };
+        let small = path.metadata().is_ok_and(|data| data.is_file() && data.len() <= MAX_SEARCHED_BYTES);
+        let text = match self.disk.seen(&path) {
+            FileSeen::Written(bytes) => Some(bytes),
+            FileSeen::Changed(_) | FileSeen::AsOnDisk if small => std::fs::read(&path).ok(),
+            FileSeen::Changed(_) | FileSeen::AsOnDisk => None,
+        };
+        if let Some(text) = text {
+            self.searched(&text, shell);
+        }
     }
 }
 
@@ -119,7 +136,8 @@ enum Source<'a> {
     Nothing,
     Code(Vec<&'a Value>),
     Input,
-    Module(&'a BStr),
+    Module(&'a BStr, &'a [Value]),
+    File(&'a Value),
     Unknown,
 }
 
@@ -134,15 +152,17 @@ fn source(language: Language, arguments: &[Value]) -> Source<'_> {
         }
         let Some(letters) = word.strip_prefix(b"-") else {
             // With code on the line this is an operand, else it is a program in a file.
-            return if codes.is_empty() { Source::Unknown } else { Source::Code(codes) };
+            return if codes.is_empty() { Source::File(first) } else { Source::Code(codes) };
         };
         match (language, letters) {
             (_, b"-version" | b"-help") => return Source::Nothing,
             (Language::Python, b"V" | b"VV" | b"h" | b"-help-all") => return Source::Nothing,
             (Language::Node | Language::Ruby | Language::Perl, b"v" | b"h") => return Source::Nothing,
             (Language::Python, b"m") => {
-                return others.first().and_then(Value::known).map_or(Source::Unknown, Source::Module);
+                let Some((module, rest)) = others.split_first() else { return Source::Unknown };
+                return module.known().map_or(Source::Unknown, |module| Source::Module(module, rest));
             }
+            (Language::Other, b"version" | b"v" | b"V" | b"h") if others.is_empty() => return Source::Nothing,
             (Language::Python, b"W" | b"X") => rest = others.get(1..).unwrap_or_default(),
             (Language::Python, letters) if letters.ends_with(b"c") => {
                 return others.first().map_or(Source::Unknown, |code| Source::Code(vec![code]));
@@ -167,9 +187,4 @@ fn source(language: Language, arguments: &[Value]) -> Source<'_> {
         }
     }
     if codes.is_empty() { Source::Input } else { Source::Code(codes) }
-}
-
-/// Whether a program's text holds no name that could do more than compute and print.
-fn is_quiet(language: Language, code: &BStr) -> bool {
-    !able(language).iter().any(|name| code.find(name).is_some())
 }

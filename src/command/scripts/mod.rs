@@ -8,6 +8,8 @@ mod interpreters;
 mod justfile;
 mod makefile;
 mod package;
+mod quiet;
+mod searched;
 
 use bstr::{BStr, BString, ByteSlice};
 
@@ -73,6 +75,17 @@ pub(super) fn is_runner(base: &BStr) -> bool {
 impl Walk<'_, '_> {
     /// Runs what a runner runs; `None` when this use of it is another one's to know.
     pub(super) fn runner(&mut self, base: &BStr, call: &Call, shell: &Shell) -> Option<Ends> {
+        if base == "deno" {
+            let verb = call.arguments().iter().find(|word| !word.known().is_some_and(|word| word.starts_with(b"-")));
+            match verb.and_then(Value::known).map(|verb| verb.as_bytes()) {
+                Some(b"publish") => return None,
+                Some(
+                    b"test" | b"fmt" | b"lint" | b"check" | b"cache" | b"info" | b"doc" | b"types" | b"bench"
+                    | b"coverage" | b"upgrade" | b"add" | b"remove" | b"install" | b"outdated" | b"completions",
+                ) => return Some(self.printing("deno", shell.clone())),
+                _ => {}
+            }
+        }
         if let Some(language) = interpreters::language(base) {
             return Some(self.interpreter_program(base, language, call, shell));
         }

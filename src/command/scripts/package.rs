@@ -19,6 +19,7 @@ const AT_INSTALL: &[&str] =
 const OWN_VERBS: &[&str] = &[
     "publish",
     "pack",
+    "npm",
     "version",
     "login",
     "logout",

@@ -1,6 +1,6 @@
 //! Files as the line leaves them: what it writes itself is known, what its programs may change is not.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -15,6 +15,8 @@ pub const MAX_FILE_BYTES: u64 = 256 * 1024;
 #[derive(Debug, Default)]
 pub struct Disk {
     written: BTreeMap<PathBuf, Option<Vec<u8>>>,
+    /// Files whose bytes have been edited in place.
+    edited: BTreeSet<PathBuf>,
     /// Whether something may have changed any file.
     pub anything: bool,
 }
@@ -33,11 +35,20 @@ pub enum FileText {
 impl Disk {
     /// Notes that a file has been written, with its new bytes where they are known.
     pub fn write(&mut self, path: PathBuf, bytes: Option<Vec<u8>>) {
+        self.edited.remove(&path);
         self.written.insert(path, bytes.filter(|bytes| bytes.len() as u64 <= 4 * MAX_FILE_BYTES));
+    }
+
+    /// Notes that a file has been edited in place.
+    pub fn edit(&mut self, path: PathBuf) {
+        self.edited.insert(path);
     }
 
     /// What the line has done to a file.
     pub fn seen(&self, path: &Path) -> FileSeen {
+        if self.edited.contains(path) {
+            return FileSeen::Changed("edited by this line".into());
+        }
         match self.written.get(path) {
             Some(Some(bytes)) => FileSeen::Written(bytes.clone()),
             Some(None) => FileSeen::Changed("written by this line".into()),
@@ -48,6 +59,9 @@ impl Disk {
 
     /// A file's bytes as the line would find them.
     pub fn text(&self, path: &Path) -> FileText {
+        if self.edited.contains(path) {
+            return FileText::Unknown("edited earlier on this line");
+        }
         match self.written.get(path) {
             Some(Some(bytes)) => return FileText::Known(bytes.clone()),
             Some(None) => return FileText::Unknown("written earlier on this line"),
@@ -74,7 +88,7 @@ impl Disk {
 
     /// Whether the line has written any file below a directory, so that listings of it may differ.
     pub fn changes_below(&self, dir: &Path) -> bool {
-        self.anything || self.written.keys().any(|path| path.starts_with(dir))
+        self.anything || self.edited.iter().chain(self.written.keys()).any(|path| path.starts_with(dir))
     }
 
     fn all_written(&self) -> Vec<(PathBuf, Option<Vec<u8>>)> {

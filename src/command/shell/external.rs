@@ -18,7 +18,7 @@ use crate::command::scripts;
 use crate::command::simple::{
     Certainty, Code, Dir, Effect, EnvChange, Exit, FileSeen, Nested, Program, SimpleCommand, Value, to_os_string,
 };
-use crate::command::wrappers::{self, Unwrapped, Wrapped};
+use crate::command::wrappers::{self, Unwrapped, Wrapped, Written};
 use crate::text::SafeText;
 
 /// Where the system keeps its programs: a path below one of these is the program of that name.
@@ -36,6 +36,10 @@ impl Walk<'_, '_> {
             *name = path;
         }
         let Some(name) = call.name().map(BStr::to_owned) else { return self.program_unknown(&call, shell) };
+        if prints_settings(name.as_bstr(), call.arguments()) {
+            // What it prints sets variables and defines functions of its own name; nothing of it runs git.
+            return Ends::success(shell);
+        }
         match self.resolve(name.as_bstr(), &shell) {
             Program::ByName => self.named(base_name(name.as_bstr()), call, shell),
             Program::File(path) => self.file(&path, call, shell),
@@ -113,6 +117,12 @@ impl Walk<'_, '_> {
         if system && self.is_familiar(base.as_bstr()) {
             return Program::ByName;
         }
+        if is_put_there_by_a_package(path) && self.is_tool(base.as_bstr()) && path.is_file() {
+            return match self.disk.seen(path) {
+                FileSeen::Written(_) => Program::File(path.to_owned()),
+                FileSeen::Changed(_) | FileSeen::AsOnDisk => Program::ByName,
+            };
+        }
         match self.disk.seen(path) {
             FileSeen::Written(_) => Program::File(path.to_owned()),
             FileSeen::Changed(_) => Program::File(path.to_owned()),
@@ -121,8 +131,32 @@ impl Walk<'_, '_> {
         }
     }
 
+    /// Whether a name is that of a tool which builds, tests, checks or interprets: what `npx NAME` and
+    /// `python -m NAME` run is the same program.
+    fn is_tool(&self, base: &BStr) -> bool {
+        scripts::is_runner(base) || self.verbs.is_harmless(base)
+    }
+
+    /// Notes the files that a program writes because its arguments say so.
+    fn note_written(&mut self, base: &BStr, call: &Call, shell: &Shell) {
+        let Written { files, edited, folders } = wrappers::written(base, call.arguments());
+        for file in &files {
+            match file {
+                Value::Known(_) => self.write_file(file, false, None, shell),
+                Value::Unknown(_) => self.write_within(file, shell),
+            }
+        }
+        for file in &edited {
+            self.edit_file(file, shell);
+        }
+        for folder in &folders {
+            self.write_within(folder, shell);
+        }
+    }
+
     /// A program with a meaning of its own.
     fn named(&mut self, base: &BStr, call: Call, shell: Shell) -> Ends {
+        self.note_written(base, &call, &shell);
         if let Some(unwrapped) = wrappers::unwrap(base, call.arguments(), &self.input_for_wrapper(base, &shell)) {
             return self.unwrapped(unwrapped, &call, shell);
         }
@@ -177,6 +211,9 @@ impl Walk<'_, '_> {
             let variables = Rc::make_mut(&mut inside.variables);
             variables.retain(|_, variable| !variable.exported);
         }
+        if let Some(user) = &wrapped.user {
+            self.become_user(user, &mut inside);
+        }
         inside.apply_env(&wrapped.env);
         match &wrapped.dir {
             Some(Value::Known(dir)) => {
@@ -202,6 +239,7 @@ impl Walk<'_, '_> {
                 Ends::of(Shell { dead: success_dead, ..inside.clone() }, Shell { dead: failure_dead, ..inside.clone() })
             }
             Some(Value::Unknown(value)) => {
+                walk.run_partly(&value, &inside);
                 walk.opaque(format!("a shell that runs text that is not known: {}", value.why), &inside);
                 Ends::Same(inside)
             }
@@ -211,6 +249,25 @@ impl Walk<'_, '_> {
         self.wrappers.pop();
         let (success, failure) = ends.split();
         if certain { after_subshell(shell, &success, &failure) } else { Ends::Same(shell) }
+    }
+
+    /// The environment of another user: their home, and of git's variables whatever `sudo` is set to keep.
+    fn become_user(&self, user: &Value, shell: &mut Shell) {
+        let home = user.known().and_then(|name| crate::world::home_of(name.to_str().ok()?));
+        if home.is_some() && home == shell.env_text(self.world, "HOME").map(|home| PathBuf::from(to_os_string(home))) {
+            return;
+        }
+        let env = shell.env(self.world).known();
+        let names =
+            env.keys().filter(|name| name.as_encoded_bytes().starts_with(b"GIT_") || *name == "XDG_CONFIG_HOME");
+        let mut changes: Vec<(OsString, EnvChange)> =
+            names.map(|name| (name.clone(), EnvChange::Unknown("what another user's command sees".into()))).collect();
+        let home = home.map_or_else(
+            || EnvChange::Unknown("the home of another user".into()),
+            |home| EnvChange::Set(home.into_os_string()),
+        );
+        changes.push(("HOME".into(), home));
+        shell.apply_env(&changes);
     }
 
     /// A program that is a file of its own: a script is read and walked.
@@ -353,6 +410,7 @@ impl Walk<'_, '_> {
                 walk.run_process(&text, inside);
             }
             Code::Shell { text: Value::Unknown(value), .. } => {
+                walk.run_partly(&value, &inside);
                 walk.opaque(format!("{because} runs text that is not known: {}", value.why), &inside);
             }
             Code::Argv(words) => {
@@ -368,6 +426,34 @@ impl Walk<'_, '_> {
         };
         if certain { run(self) } else { self.perhaps(run) }
     }
+}
+
+/// Programs which print code that sets a shell up, as their manuals have it: `eval "$(direnv hook bash)"`.
+fn prints_settings(name: &BStr, arguments: &[Value]) -> bool {
+    let first = arguments.first().and_then(Value::known).map_or(b"".as_slice(), |word| word.as_bytes());
+    match (name.as_bytes(), first) {
+        (b"ssh-agent", b"" | b"-s" | b"-c" | b"-k") => arguments.len() < 2,
+        (b"direnv", b"hook" | b"export" | b"stdlib") => true,
+        (b"pyenv" | b"rbenv" | b"nodenv" | b"goenv" | b"jenv", b"init" | b"virtualenv-init") => true,
+        (b"starship" | b"zoxide" | b"mcfly" | b"atuin", b"init") => true,
+        (b"brew", b"shellenv") | (b"fnm", b"env") | (b"mise" | b"rtx", b"activate" | b"env" | b"hook-env") => true,
+        (b"conda" | b"mamba" | b"micromamba", b"shell" | b"shell.bash" | b"shell.zsh" | b"shell.posix") => true,
+        (b"opam", b"env" | b"config") | (b"luarocks", b"path") | (b"minikube", b"docker-env" | b"podman-env") => true,
+        (
+            b"gh" | b"kubectl" | b"helm" | b"npm" | b"pip" | b"poetry" | b"op" | b"rustup" | b"uv",
+            b"completion" | b"completions",
+        ) => true,
+        (b"dircolors" | b"lesspipe" | b"register-python-argcomplete" | b"thefuck", _) => true,
+        _ => false,
+    }
+}
+
+/// Whether a program lies where a package manager of the project puts the tools that it installs.
+fn is_put_there_by_a_package(path: &Path) -> bool {
+    let Some(folder) = path.parent() else { return false };
+    let is_environment =
+        || folder.join("activate").is_file() || folder.parent().is_some_and(|above| above.join("pyvenv.cfg").is_file());
+    folder.ends_with("node_modules/.bin") || folder.ends_with("vendor/bin") || is_environment()
 }
 
 fn output_of(call: &Call) -> SafeText {

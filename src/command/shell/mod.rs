@@ -17,6 +17,7 @@ pub mod disk;
 mod external;
 mod flow;
 mod function;
+mod lasting;
 mod loops;
 mod nested;
 mod redirect;
@@ -176,8 +177,9 @@ impl<'w, 'v> Walk<'w, 'v> {
                 return self.plan;
             }
         };
-        let shell = self.shell_starts(shell, false, false);
-        let shell = self.lines(&mut reader, shell, text, true).merged();
+        let start = self.shell_starts(shell, false, false);
+        let shell = self.lines(&mut reader, start.clone(), text, true).merged();
+        self.lasting(&start, &shell);
         self.leave_shell(shell.clone());
         self.uncalled_functions(shell);
         self.tripwire(text, &reader);
@@ -304,6 +306,11 @@ impl<'w, 'v> Walk<'w, 'v> {
         if !self.plan.unknown.iter().any(|unknown| unknown.what == what && unknown.span == span) {
             self.plan.unknown.push(Unknown { what, span });
         }
+    }
+
+    /// Whether this pass only learns what a loop changes.
+    pub(in crate::command) fn is_probing(&self) -> bool {
+        self.probing > 0
     }
 
     /// Code that cannot be known, or a program that cannot be read.

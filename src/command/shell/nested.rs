@@ -5,11 +5,14 @@ use std::rc::Rc;
 use bstr::{BStr, BString, ByteSlice};
 
 use super::command::Call;
-use super::state::{Arguments, Content, Shell, known};
+use super::state::{Arguments, Content, Shell, Variable, known};
 use super::{Ends, Walk};
 use crate::command::lex::{Dialect, Reader};
-use crate::command::simple::{FileSeen, Stdin, Value, to_os_string};
+use crate::command::simple::{FileSeen, Stdin, UnknownValue, Value, to_os_string};
 use crate::text::SafeText;
+
+/// The variable that stands in the place of what is not known in partly known code.
+const GAP: &str = "_tyran_gap";
 
 impl Walk<'_, '_> {
     /// Walks text that the shell evaluates itself, when it is known.
@@ -17,10 +20,33 @@ impl Walk<'_, '_> {
         match text {
             Value::Known(text) => self.run_text(text, shell),
             Value::Unknown(value) => {
+                self.run_partly(value, &shell);
                 self.opaque(format!("{what} of text that is not known: {}", value.why), &shell);
                 Ends::Same(shell)
             }
         }
+    }
+
+    /// Walks the ends of code of which the middle is not known, as far as they say something that
+    /// publishes: `bash -c "git push --no-verify $X"` leaves hooks out whatever the rest is. The gap stands
+    /// there as words that are not known; that it may be more than words is for the caller to say.
+    pub(in crate::command) fn run_partly(&mut self, value: &UnknownValue, shell: &Shell) {
+        let known = [value.prefix.as_slice(), b" ", value.suffix.as_slice()].concat();
+        if !super::super::tripwire::may_publish(&known) && known.find(b"tyran").is_none() {
+            return;
+        }
+        let text = [value.prefix.as_slice(), b"${", GAP.as_bytes(), b"}", value.suffix.as_slice()].concat();
+        let mut inside = shell.new_process(shell.dialect);
+        inside.functions = Rc::clone(&shell.functions);
+        inside.variables = Rc::clone(&shell.variables);
+        let gap = Value::Unknown(UnknownValue {
+            prefix: BString::default(),
+            suffix: BString::default(),
+            many: true,
+            ..value.clone()
+        });
+        Rc::make_mut(&mut inside.variables).insert(GAP.into(), Variable::new(Content::Scalar(gap)));
+        self.perhaps(|walk| walk.run_process(&text, inside));
     }
 
     /// Walks text in this very shell.
@@ -227,6 +253,7 @@ impl Walk<'_, '_> {
                     self.run_process(&code, inside)
                 }
                 Value::Unknown(value) => {
+                    self.run_partly(value, &inside);
                     self.opaque(format!("a shell that runs text that is not known: {}", value.why), &inside);
                     unknown_exit
                 }

@@ -101,6 +101,42 @@ impl Walk<'_, '_> {
         }
     }
 
+    /// A file is edited in place: its bytes from now on are not known, but what goes into them stands on the
+    /// line.
+    pub(in crate::command) fn edit_file(&mut self, path: &Value, shell: &Shell) {
+        if self.probing > 0 {
+            return;
+        }
+        let view = super::disk::View { world: self.world, disk: &self.disk };
+        for dir in shell.dirs.each() {
+            self.verbs.write(path, &dir, None, &view, &mut self.plan);
+        }
+        match path.known().and_then(|path| self.absolute(path, shell)) {
+            Some(path) => self.disk.edit(path),
+            None => self.disk.anything = true,
+        }
+    }
+
+    /// Looks for tampering alone.
+    pub(in crate::command) fn look_at_write(&mut self, path: &Value, shell: &Shell) {
+        let view = super::disk::View { world: self.world, disk: &self.disk };
+        for dir in shell.dirs.each() {
+            self.verbs.write(path, &dir, None, &view, &mut self.plan);
+        }
+    }
+
+    /// Files that nobody can list are written at a place, or below it.
+    pub(in crate::command) fn write_within(&mut self, place: &Value, shell: &Shell) {
+        if self.probing > 0 {
+            return;
+        }
+        let view = super::disk::View { world: self.world, disk: &self.disk };
+        for dir in shell.dirs.each() {
+            self.verbs.write(place, &dir, None, &view, &mut self.plan);
+        }
+        self.disk.anything = true;
+    }
+
     /// Opens redirections in order.
     pub(in crate::command) fn open(&mut self, redirects: &[Redirect], shell: &mut Shell) -> Opened {
         let mut opened = Opened { redirections: Vec::with_capacity(redirects.len()), out: Out::Inherited };

@@ -19,7 +19,7 @@ use super::ast::{Part, Process, Substitution, Word};
 use super::lex::{Dialect, Reader};
 use super::shell::Walk;
 use super::shell::state::{Content, Shell, known, many};
-use super::simple::{Stdin, Value, to_os_string};
+use super::simple::{Stdin, UnknownValue, Value, to_os_string};
 use fields::{Fields, MAX_VALUE_BYTES, Piece, units_of, value_of};
 use pattern::{Unit, has_extended, is_pattern};
 
@@ -274,7 +274,14 @@ impl Walk<'_, '_> {
             Some(names) if !names.is_empty() => values.extend(names.into_iter().map(Value::Known)),
             Some(_) if shell.options.null_glob => {}
             Some(_) => values.push(value_of(&field)),
-            None => values.push(many("file names that match a pattern", span)),
+            None => {
+                let plain = units.iter().take_while(|unit| unit.quoted || !b"*?[(@!+".contains(&unit.byte));
+                let prefix = plain.map(|unit| unit.byte).collect::<Vec<u8>>().into();
+                values.push(match many("file names that match a pattern", span) {
+                    Value::Unknown(value) => Value::Unknown(UnknownValue { prefix, ..value }),
+                    known @ Value::Known(_) => known,
+                });
+            }
         }
     }
 

@@ -7,6 +7,7 @@ use super::fields::Fields;
 use super::pattern::{prefix_length, suffix_start};
 use super::{Mode, Walk};
 use crate::command::ast::{Operation, Parameter, Part};
+use crate::command::lex::word::is_identifier;
 use crate::command::lex::{Ansi, decode_ansi};
 use crate::command::shell::state::{Content, Shell, known, many, unknown};
 use crate::command::simple::Value;
@@ -386,7 +387,12 @@ impl Walk<'_, '_> {
             b"*" => return Found::Joined(shell.arguments.rest.clone()),
             _ => {}
         }
-        let content = self.content(name, shell);
+        let content = match self.content(name, shell) {
+            Content::Unset if self.may_be_set_before(name, shell) => {
+                Content::Scalar(unknown("a variable that an earlier command may have set", self.place(parameter.span)))
+            }
+            content => content,
+        };
         if !parameter.indirect {
             return Found::One(content);
         }
@@ -405,6 +411,12 @@ impl Walk<'_, '_> {
                 Found::One(Content::Scalar(unknown("an indirect value", self.place(parameter.span))))
             }
         }
+    }
+
+    /// Whether a variable that the line leaves alone may have been set by an earlier command: a shell that
+    /// lives on keeps it, and our own environment does not show it.
+    fn may_be_set_before(&self, name: &BStr, shell: &Shell) -> bool {
+        self.world.shell_lives_on && !shell.cleared && !shell.variables.contains_key(name) && is_identifier(name)
     }
 
     /// `${name[key]}`.

@@ -17,7 +17,15 @@ pub fn units(text: &[u8], quoted: bool) -> impl Iterator<Item = Unit> + '_ {
 
 /// Whether any unit makes a pattern.
 pub fn is_pattern(units: &[Unit]) -> bool {
-    units.iter().any(|unit| !unit.quoted && matches!(unit.byte, b'*' | b'?' | b'['))
+    units.iter().enumerate().any(|(at, unit)| {
+        !unit.quoted
+            && match unit.byte {
+                b'*' | b'?' => true,
+                // Without an end it stands for itself, as in `[ -f x ]`.
+                b'[' => units.get(at + 1..).is_some_and(|rest| rest.iter().any(|unit| unit.byte == b']')),
+                _ => false,
+            }
+    })
 }
 
 /// Whether it holds `X(`, an extended pattern.

@@ -3,7 +3,7 @@
 use bstr::{BStr, BString, ByteSlice};
 
 use super::{Unwrapped, Wrapped, long_value};
-use crate::command::simple::{Certainty, Value};
+use crate::command::simple::{Certainty, UnknownValue, Value};
 
 /// Whether arguments of this program may hold code.
 pub(super) fn takes_code(base: &BStr) -> bool {
@@ -423,16 +423,62 @@ fn screen(arguments: &[Value]) -> Option<Unwrapped> {
 /// tmux runs its last operand with a shell; `send-keys` types into one.
 fn tmux(arguments: &[Value]) -> Option<Unwrapped> {
     let rest = super::skip_options(arguments, &[b"-L", b"-S", b"-f", b"-c"]);
-    let (verb, others) = rest.split_first()?;
+    let Some((verb, others)) = rest.split_first() else { return Some(Unwrapped::Nothing) };
     let verb = verb.known()?;
+    if matches!(verb.as_bytes(), b"send-keys" | b"send") {
+        let literal = others.iter().filter_map(Value::known).any(|word| word == "-l");
+        return Some(typed(super::skip_options(others, &[b"-t", b"-N", b"-c"]), literal));
+    }
+    let operands = super::skip_options(others, &[b"-t", b"-s", b"-n", b"-c", b"-x", b"-y", b"-e", b"-l", b"-p"]);
     match verb.as_bytes() {
-        b"send-keys" | b"send" | b"run-shell" | b"run" | b"if-shell" | b"source-file" | b"source" | b"respawn-pane"
-        | b"split-window" | b"splitw" | b"new-window" | b"neww" | b"new-session" | b"new" => {
-            let operands =
-                super::skip_options(others, &[b"-t", b"-s", b"-n", b"-c", b"-x", b"-y", b"-F", b"-e", b"-l", b"-d"]);
+        b"run-shell" | b"run" | b"if-shell" | b"if" | b"respawn-pane" | b"respawnp" | b"respawn-window"
+        | b"respawnw" | b"split-window" | b"splitw" | b"new-window" | b"neww" | b"new-session" | b"new"
+        | b"display-popup" | b"popup" | b"pipe-pane" | b"pipep" => {
             let code: Vec<Wrapped> = operands.iter().map(|operand| maybe("tmux", operand.clone())).collect();
             Some(if code.is_empty() { Unwrapped::Nothing } else { Unwrapped::Commands(code) })
         }
+        verb if TMUX_READS.split_ascii_whitespace().any(|known| known.as_bytes() == verb) => Some(Unwrapped::Nothing),
         _ => None,
     }
+}
+
+/// Commands of tmux that show, choose or end what is there (tmux 3.3).
+const TMUX_READS: &str = "ls list-sessions lsw list-windows lsp list-panes lsc list-clients lscm list-commands lsk list-keys \
+    capture-pane capturep has-session has attach attach-session a kill-session kill-window killw kill-pane killp \
+    kill-server select-pane selectp select-window selectw rename-session rename rename-window renamew resize-pane \
+    resizep resize-window resizew display-message display show-options show showb show-buffer start-server start \
+    detach detach-client switch-client switchc next-window previous-window last-window swap-pane swap-window \
+    show-environment showenv list-buffers lsb save-buffer saveb clear-history clearhist wait-for wait -V info";
+
+/// Keys that `tmux send-keys` types, as the text of a shell: names of keys stand for what they write.
+fn typed(operands: &[Value], literal: bool) -> Unwrapped {
+    let mut keys = Vec::new();
+    for operand in operands {
+        match operand.known().map(|key| key.as_bytes()) {
+            Some(b"Space") if !literal => keys.push(Value::Known(" ".into())),
+            Some(b"Enter" | b"KPEnter" | b"C-m" | b"C-j") if !literal => keys.push(Value::Known("\n".into())),
+            Some(b"C-c" | b"C-d" | b"C-z" | b"C-l" | b"C-u" | b"Escape" | b"Up" | b"Down" | b"Tab" | b"BSpace") => {
+                keys.push(Value::Known("\n".into()));
+            }
+            Some(_) | None => keys.push(operand.clone()),
+        }
+    }
+    if keys.is_empty() { Unwrapped::Nothing } else { Unwrapped::one(maybe("tmux", concatenated(&keys))) }
+}
+
+/// Values one behind the other, nothing between.
+fn concatenated(values: &[Value]) -> Value {
+    let mut known = BString::default();
+    for (at, value) in values.iter().enumerate() {
+        match value {
+            Value::Known(text) => known.extend_from_slice(text),
+            Value::Unknown(value) => {
+                let rest = values.get(at + 1..).unwrap_or_default().iter().rev().map_while(Value::known);
+                let suffix = rest.fold(BString::default(), |end, text| [text.as_bytes(), &end].concat().into());
+                let prefix = [known.as_slice(), &value.prefix].concat().into();
+                return Value::Unknown(UnknownValue { prefix, suffix, ..value.clone() });
+            }
+        }
+    }
+    Value::Known(known)
 }

@@ -214,7 +214,7 @@ fn replaced(word: &Value, mark: &BString, item: &Value) -> Value {
         Value::Known(item) => Value::Known(text.replace(mark.as_slice(), item).into()),
         Value::Unknown(value) => {
             let mut value = value.clone();
-            value.prefix = BString::from(text.get(..at).unwrap_or_default());
+            value.prefix = BString::from([text.get(..at).unwrap_or_default(), value.prefix.as_slice()].concat());
             let last = text.rfind(mark.as_slice()).unwrap_or(at) + mark.len();
             value.suffix = BString::from(text.get(last..).unwrap_or_default());
             Value::Unknown(value)
@@ -231,6 +231,7 @@ fn many(why: &'static str) -> Value {
 
 /// `find … -exec PROGRAM … ;`, `+`, `-execdir`, `-ok`.
 pub(super) fn find(arguments: &[Value]) -> Unwrapped {
+    let starts = super::written::starts_of_find(arguments);
     let mut commands = Vec::new();
     let mut rest = arguments;
     while let Some((first, others)) = rest.split_first() {
@@ -258,13 +259,23 @@ pub(super) fn find(arguments: &[Value]) -> Unwrapped {
             (None, Some(plus)) => plus + 1,
             (None, None) => return Unwrapped::Opaque("find -exec whose end is not known"),
         };
-        let item = unknown("a file that find names");
+        let item = below("a file that find names", &starts);
         let words = others.iter().take(length).map(|word| replaced(word, &"{}".into(), &item)).collect();
-        let dir = in_folder.then(|| unknown("a directory that find enters"));
+        let dir = in_folder.then(|| below("a directory that find enters", &starts));
         commands.push(Wrapped { dir, certainty: Certainty::Maybe, ..Wrapped::words("find", words) });
         rest = others.get(length + 1..).unwrap_or_default();
     }
     if commands.is_empty() { Unwrapped::Nothing } else { Unwrapped::Commands(commands) }
+}
+
+/// A name of which nothing is known but where it begins, when that is one place.
+fn below(why: &'static str, starts: &[Value]) -> Value {
+    match (unknown(why), starts) {
+        (Value::Unknown(value), [Value::Known(start)]) => {
+            Value::Unknown(UnknownValue { prefix: start.clone(), ..value })
+        }
+        (value, _) => value,
+    }
 }
 
 /// `fd … -x PROGRAM …`.

@@ -8,6 +8,9 @@
 mod code;
 mod many;
 mod table;
+mod written;
+
+pub(super) use written::{Written, written};
 
 use std::ffi::OsString;
 
@@ -37,6 +40,8 @@ pub(super) struct Wrapped {
     pub words: Vec<Value>,
     /// A command line for a shell, instead.
     pub code: Option<Value>,
+    /// The user it becomes, when it leaves that user's environment in place of the caller's.
+    pub user: Option<Value>,
     /// What it changes in the environment.
     pub env: Vec<(OsString, EnvChange)>,
     /// Whether it empties the environment first.
@@ -55,6 +60,7 @@ impl Wrapped {
             name,
             words,
             code: None,
+            user: None,
             env: Vec::new(),
             clears_environment: false,
             dir: None,
@@ -301,8 +307,9 @@ fn split_string(text: Option<&Value>, rest: &[Value], wrapped: Wrapped) -> Unwra
 const SUDO_VALUES: &[u8] = b"ugChpRrtTUD";
 
 fn sudo(arguments: &[Value]) -> Unwrapped {
-    let mut wrapped = Wrapped::words("sudo", Vec::new());
+    let mut wrapped = Wrapped { user: Some(root()), ..Wrapped::words("sudo", Vec::new()) };
     let mut shell = false;
+    let mut keeps_environment = false;
     let mut rest = arguments;
     while let Some((first, others)) = rest.split_first() {
         let Some(word) = first.known() else { break };
@@ -324,8 +331,21 @@ fn sudo(arguments: &[Value]) -> Unwrapped {
                 rest = others.get(1..).unwrap_or_default();
                 continue;
             }
-            b"-u" | b"-g" | b"-C" | b"-h" | b"-p" | b"-R" | b"-r" | b"-t" | b"-T" | b"-U" | b"-c" | b"--user"
-            | b"--group" | b"--prompt" | b"--host" | b"--chroot" | b"--role" | b"--type" | b"--close-from"
+            b"-E" | b"--preserve-env" => keeps_environment = true,
+            option if option.starts_with(b"--preserve-env=") => {
+                let kept = option.get(15..).unwrap_or_default();
+                keeps_environment |= kept.split(|byte| *byte == b',').any(|name| name == b"HOME");
+            }
+            b"-u" | b"--user" => {
+                wrapped.user = others.first().cloned();
+                rest = others.get(1..).unwrap_or_default();
+                continue;
+            }
+            option if option.starts_with(b"--user=") => {
+                wrapped.user = option.get(7..).map(|user| Value::Known(user.into()));
+            }
+            b"-g" | b"-C" | b"-h" | b"-p" | b"-R" | b"-r" | b"-t" | b"-T" | b"-U" | b"-c" | b"--group"
+            | b"--prompt" | b"--host" | b"--chroot" | b"--role" | b"--type" | b"--close-from"
             | b"--command-timeout" | b"--other-user" => {
                 rest = others.get(1..).unwrap_or_default();
                 continue;
@@ -342,6 +362,12 @@ fn sudo(arguments: &[Value]) -> Unwrapped {
             option if option.len() > 1 && option.starts_with(b"-") => {
                 let letters = option.get(1..).unwrap_or_default();
                 shell |= letters.iter().any(|letter| matches!(letter, b's' | b'i'));
+                keeps_environment |= letters.contains(&b'E');
+                if let Some(at) = letters.iter().position(|letter| *letter == b'u') {
+                    let attached = letters.get(at + 1..).filter(|name| !name.is_empty());
+                    wrapped.user =
+                        attached.map_or_else(|| others.first().cloned(), |name| Some(Value::Known(name.into())));
+                }
                 // A letter that takes a value takes the rest of the word, or else the next word.
                 let takes_next = letters.iter().position(|letter| SUDO_VALUES.contains(letter));
                 if takes_next.is_some_and(|at| at + 1 == letters.len()) {
@@ -356,6 +382,9 @@ fn sudo(arguments: &[Value]) -> Unwrapped {
         }
         rest = others;
     }
+    if keeps_environment {
+        wrapped.user = None;
+    }
     if shell && !rest.is_empty() {
         wrapped.code = Some(joined_words(rest));
         return Unwrapped::one(wrapped);
@@ -369,7 +398,12 @@ fn doas(arguments: &[Value]) -> Unwrapped {
     if options.unknown && options.operands.is_empty() {
         return Unwrapped::Opaque("doas with options that are not known");
     }
-    Unwrapped::one(Wrapped::words("doas", options.operands.to_vec()))
+    let user = options.value(b'u').cloned().or_else(|| Some(root()));
+    Unwrapped::one(Wrapped { user, ..Wrapped::words("doas", options.operands.to_vec()) })
+}
+
+fn root() -> Value {
+    Value::Known("root".into())
 }
 
 /// `su [-] [USER] [-c CODE] [-s SHELL]`, options before or after the user.
@@ -407,6 +441,13 @@ fn switch_user(name: &'static str, arguments: &[Value]) -> Unwrapped {
             _ => operands.push(first.clone()),
         }
     }
+    // `-m` and `-p` keep the caller's environment.
+    let keeps = arguments
+        .iter()
+        .filter_map(Value::known)
+        .any(|word| matches!(word.as_bytes(), b"-m" | b"-p" | b"--preserve-environment"));
+    let named = operands.iter().find(|word| !word.known().is_some_and(|word| word == "-")).cloned();
+    wrapped.user = (!keeps).then(|| named.unwrap_or_else(root));
     if wrapped.code.is_some() {
         return Unwrapped::one(wrapped);
     }

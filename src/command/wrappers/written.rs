@@ -1,0 +1,140 @@
+//! Files that programs write because their arguments say so: `sed -i`, `curl -o`, `tar -C`, `find -delete`.
+//!
+//! Promise: what is named here is written, changed or removed, or may be; it only ever adds to what the
+//! walk knows to have changed, and to what is looked at for tampering. Programs whose every operand is a
+//! file they write (`cp`, `rm`, `tee` …) are [`crate::command::files`]'s.
+
+use bstr::{BStr, ByteSlice};
+
+use super::long_value;
+use crate::command::simple::Value;
+
+/// What a program writes.
+#[derive(Debug, Default)]
+pub(in crate::command) struct Written {
+    /// Files that get new bytes, by the words that name them.
+    pub files: Vec<Value>,
+    /// Files whose bytes are edited in place.
+    pub edited: Vec<Value>,
+    /// Folders in which files are written, moved or removed.
+    pub folders: Vec<Value>,
+}
+
+/// What a program writes or removes, by its arguments.
+pub(in crate::command) fn written(base: &BStr, arguments: &[Value]) -> Written {
+    let mut written = Written::default();
+    match base.as_bytes() {
+        b"sed" | b"gsed" if has_cluster(arguments, b'i', b"eflsE") || has(arguments, &["--in-place"]) => {
+            // The script is among the operands too; no file is called like one.
+            written.edited = operands(arguments, &["-e", "-f", "-l", "--expression", "--file"]);
+        }
+        b"perl" | b"ruby" if has_cluster(arguments, b'i', b"eEIMmFCr") => {
+            written.edited = operands(arguments, &["-e", "-E", "-I", "-M", "-F", "-r"]);
+        }
+        b"awk" | b"gawk" if arguments.iter().any(|word| word.known().is_some_and(|word| word == "inplace")) => {
+            written.edited = operands(arguments, &["-f", "-i", "-v", "-F"]);
+        }
+        b"ed" | b"ex" | b"vi" | b"vim" | b"nvim" | b"nano" | b"emacs" | b"patch" | b"sponge" | b"dos2unix"
+        | b"unix2dos" | b"rename" => {
+            written.edited = operands(arguments, &["-c", "-S", "-u", "--cmd", "-p", "-i", "-o", "-d", "-s"]);
+        }
+        b"curl" => written.files = values(arguments, b'o', &["--output"]),
+        b"wget" => {
+            written.files = values(arguments, b'O', &["--output-document"]);
+            written.folders = values(arguments, b'P', &["--directory-prefix"]);
+        }
+        b"sort" | b"gsort" => written.files = values(arguments, b'o', &["--output"]),
+        b"gcc" | b"cc" | b"clang" | b"g++" | b"clang++" | b"rustc" => written.files = values(arguments, b'o', &[]),
+        b"tar" | b"gtar" | b"bsdtar" if extracts(arguments) => {
+            written.folders = values(arguments, b'C', &["--directory"]);
+        }
+        b"unzip" => written.folders = values(arguments, b'd', &[]),
+        b"mount" => written.folders = operands(arguments, &["-t", "-o", "-L", "-U"]).split_off_first(),
+        b"find" | b"gfind" if has(arguments, &["-delete"]) => written.folders = starts_of_find(arguments),
+        _ => {}
+    }
+    written
+}
+
+/// Where `find` begins: the operands before its first test.
+pub(super) fn starts_of_find(arguments: &[Value]) -> Vec<Value> {
+    let begins_expression = |word: &BStr| {
+        word == "(" || word == "!" || word.starts_with(b"-") && !matches!(word.as_bytes(), b"-H" | b"-L" | b"-P")
+    };
+    let before = arguments.iter().take_while(|word| !word.known().is_some_and(|word| begins_expression(word)));
+    before.filter(|word| !word.known().is_some_and(|word| word.starts_with(b"-"))).cloned().collect()
+}
+
+trait SplitOffFirst {
+    fn split_off_first(self) -> Self;
+}
+
+impl SplitOffFirst for Vec<Value> {
+    /// All but the first.
+    fn split_off_first(self) -> Self {
+        self.into_iter().skip(1).collect()
+    }
+}
+
+fn has(arguments: &[Value], options: &[&str]) -> bool {
+    arguments.iter().filter_map(Value::known).any(|word| {
+        options.iter().any(|option| {
+            word == *option || word.strip_prefix(option.as_bytes()).is_some_and(|rest| rest.starts_with(b"="))
+        })
+    })
+}
+
+/// Whether a letter stands in a cluster of short options, before one that takes the rest as its value.
+fn has_cluster(arguments: &[Value], letter: u8, with_value: &[u8]) -> bool {
+    arguments.iter().filter_map(Value::known).any(|word| {
+        let Some(letters) = word.strip_prefix(b"-").filter(|letters| !letters.starts_with(b"-")) else { return false };
+        let before_value = letters.iter().take_while(|other| !with_value.contains(other) || **other == letter);
+        before_value.into_iter().any(|other| *other == letter)
+    })
+}
+
+/// The words that are neither options nor values of `with_value`.
+fn operands(arguments: &[Value], with_value: &[&str]) -> Vec<Value> {
+    let mut found = Vec::new();
+    let mut rest = arguments;
+    while let Some((first, others)) = rest.split_first() {
+        rest = others;
+        match first.known() {
+            Some(word) if with_value.iter().any(|option| word == *option) => {
+                rest = others.get(1..).unwrap_or_default();
+            }
+            Some(word) if word.len() > 1 && (word.starts_with(b"-") || word.starts_with(b"+")) => {}
+            Some(_) | None => found.push(first.clone()),
+        }
+    }
+    found
+}
+
+/// The values of an option, in its own word or the next.
+fn values(arguments: &[Value], letter: u8, long: &[&str]) -> Vec<Value> {
+    let mut found = Vec::new();
+    let mut rest = arguments;
+    while let Some((first, others)) = rest.split_first() {
+        rest = others;
+        let Some(word) = first.known() else { continue };
+        for option in long {
+            let mut after = others;
+            if let Some(value) = long_value(word, option.as_bytes(), &mut after) {
+                found.extend(value);
+            }
+        }
+        let Some(letters) = word.strip_prefix(b"-").filter(|letters| !letters.starts_with(b"-")) else { continue };
+        let Some(at) = letters.find_byte(letter) else { continue };
+        match letters.get(at + 1..).filter(|value| !value.is_empty()) {
+            Some(value) => found.push(Value::Known(value.into())),
+            None => found.extend(others.first().cloned()),
+        }
+    }
+    found
+}
+
+fn extracts(arguments: &[Value]) -> bool {
+    has(arguments, &["--extract", "--get"])
+        || has_cluster(arguments, b'x', b"fC")
+        || arguments.first().and_then(Value::known).is_some_and(|word| !word.starts_with(b"-") && word.contains(&b'x'))
+}

@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::install::doctor::{self, Route, State};
 use crate::net::place::Own;
 use crate::text::SafeText;
-use crate::verdict::Refusal;
+use crate::verdict::{Class, Refusal};
 
 use super::out::say;
 use super::{install, options};
@@ -26,6 +26,9 @@ pub enum Format {
 /// `tyran doctor`
 #[derive(Debug, Args)]
 pub struct Arguments {
+    /// Only these: hosts by their names in `tyran hosts`, `git`, `tyran`, `gitleaks` or `net`
+    #[arg(value_name = "ROUTE")]
+    routes: Vec<String>,
     /// How the result is written
     #[arg(long, value_enum, default_value_t = Format::Human)]
     format: Format,
@@ -37,7 +40,16 @@ pub struct Arguments {
 /// Looks at every route and tries every gate.
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Refusal> {
     let world = options::world(arguments.directory.as_ref())?;
-    let routes = doctor::examine(&world, &install::table()?, &Own::of_process()?)?;
+    let table = install::table()?;
+    let is_known = |name: &String| doctor::PROGRAMS.contains(&name.as_str()) || table.host(name).is_some();
+    if let Some(name) = arguments.routes.iter().find(|name| !is_known(name)) {
+        return Err(Refusal::new(
+            Class::Usage,
+            format!("{name:?} is not a route that tyran knows"),
+            "run `tyran hosts`",
+        ));
+    }
+    let routes = doctor::examine(&world, &table, &Own::of_process()?, &arguments.routes)?;
     let is_alive = routes.iter().all(|route| route.state != State::Broken);
     match arguments.format {
         Format::Human => routes.iter().try_for_each(show)?,

@@ -34,6 +34,8 @@ const HOST_FILES: &[&str] = &[
     ".junie/config.json",
     ".vibe/hooks.toml",
     ".copilot/config.json",
+    ".copilot/settings.json",
+    ".github/copilot/settings.json",
     ".amp/settings.json",
     ".config/devin/config.json",
     ".devin/config.json",
@@ -74,6 +76,7 @@ const SYSTEM_FOLDERS: &[&str] = &[
     "/etc/augment",
     "/etc/gemini-cli",
     "/etc/codex",
+    "/etc/qwen-code",
     "/Library/Application Support/ClaudeCode",
     "/Library/Application Support/Cursor",
 ];

@@ -105,6 +105,9 @@ pub struct Events {
     pub pre_compact: Vec<String>,
     /// A session ends.
     pub session_end: Vec<String>,
+    /// Events that the host knows besides, none of which is ours to use.
+    #[serde(default)]
+    pub other: Vec<String>,
 }
 
 /// When a hook is called.
@@ -376,16 +379,63 @@ pub struct Entry {
     pub found_by: Option<String>,
     /// The variable that names another folder instead of `found_by`.
     pub moved_by: Option<String>,
-    /// Keys which, being true, switch every hook off.
+    /// Settings that switch every hook off, or ours.
     #[serde(default)]
-    pub off_keys: Vec<String>,
-    /// Files that such a key may stand in.
+    pub off: Vec<Off>,
+    /// Variables that do so when they are set.
     #[serde(default)]
-    pub off_files: Vec<String>,
+    pub off_env: Vec<String>,
+    /// Whether one entry of another tool that the host does not understand drops the whole file.
+    #[serde(default)]
+    pub strict_file: bool,
+    /// What another tool's hook at the same event can do to a refusal, or to a command that passed.
+    #[serde(default)]
+    pub beside: Beside,
+    /// The host's own program, which tells its version.
+    pub cli: Option<String>,
+    /// Where the host records that a person trusts an entry; without that it skips the entry.
+    pub trust: Option<String>,
     /// What a person has left to do after setup.
     pub after_setup: Option<String>,
     /// How the command is written.
     pub form: EntryForm,
+}
+
+/// A setting that switches hooks off.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Off {
+    /// The file.
+    pub file: String,
+    /// The key in it, joined by dots.
+    pub key: String,
+    /// What it says then.
+    pub says: OffWord,
+}
+
+/// What a setting says that switches hooks off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum OffWord {
+    /// `true`
+    True,
+    /// `false`
+    False,
+    /// A list that names the hook or its command.
+    Named,
+}
+
+/// What a hook of another tool can do beside ours.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Beside {
+    /// Nothing that is known.
+    #[default]
+    Nothing,
+    /// Rewrite a command after the gate has read it.
+    Rewrites,
+    /// Approve what the gate refused.
+    Approves,
 }
 
 /// Structures of hook configuration files.

@@ -5,19 +5,17 @@
 
 use std::path::{Path, PathBuf};
 
-use regex::Regex;
 use serde::Serialize;
-use serde_json::Value;
 
 use crate::command::plan::GitContext;
-use crate::host::table::{Host, Slot, Table, TimeUnit};
+use crate::host::table::{Host, Slot, Table};
 use crate::net::{self, Standing, names, place::Own};
 use crate::verdict::Refusal;
 use crate::world::{World, look_up};
 
+use super::disarm;
 use super::entry::{self, Found};
 use super::hosts::{self, Places, Reach};
-use super::jsonc;
 use super::keep::{read_if_there, shown, state};
 use super::recorded::Recorded;
 use super::trial::Bench;
@@ -62,23 +60,27 @@ impl Route {
     }
 }
 
-/// Looks at every route.
+/// Routes that are no host's.
+pub const PROGRAMS: &[&str] = &["git", "tyran", "gitleaks", "net"];
+
+/// Looks at every route, or at those of `only` where it names any.
 ///
 /// # Errors
 /// When nothing could be looked at.
-pub fn examine(world: &World, table: &Table, own: &Own) -> Result<Vec<Route>, Refusal> {
-    let mut routes = programs(world, own);
-    routes.push(gitleaks());
-    routes.push(net(world, own));
+pub fn examine(world: &World, table: &Table, own: &Own, only: &[String]) -> Result<Vec<Route>, Refusal> {
+    let is_asked = |name: &str| only.is_empty() || only.iter().any(|asked| asked == name);
+    let mut routes: Vec<Route> = programs(world, own).into_iter().chain([gitleaks(), net(world, own)]).collect();
+    routes.retain(|route| is_asked(&route.route));
     let places = Places::read()?;
     let mut bench = None;
-    for host in &table.hosts {
+    for host in table.hosts.iter().filter(|host| is_asked(&host.id)) {
         for file in files(world, host, &places)? {
             routes.push(host_route(world, host, &file, &mut bench));
         }
-        if hosts::is_found(world, host) && !routes.iter().any(|route| route.route == host.id) {
-            let todo =
-                format!("{} is used here and has no gate; `tyran setup {}` puts one in place", host.product, host.id);
+        let is_found = hosts::is_found(world, host);
+        if (is_found || !only.is_empty()) && !routes.iter().any(|route| route.route == host.id) {
+            let used = if is_found { "is used here and has" } else { "has" };
+            let todo = format!("{} {used} no gate; `tyran setup {}` puts one in place", host.product, host.id);
             routes.push(Route::absent(&host.id, &todo));
         }
     }
@@ -172,7 +174,9 @@ fn host_route(world: &World, host: &Host, file: &Path, bench: &mut Option<Bench>
         Ok(problems) => problems,
         Err(refusal) => vec![refusal.what.to_string()],
     };
-    Route::new(&host.id, Some(file), problems)
+    let mut route = Route::new(&host.id, Some(file), problems);
+    route.what.extend(disarm::beside(world, host));
+    route
 }
 
 fn problems(world: &World, host: &Host, file: &Path, bench: &mut Option<Bench>) -> Result<Vec<String>, Refusal> {
@@ -180,7 +184,10 @@ fn problems(world: &World, host: &Host, file: &Path, bench: &mut Option<Bench>) 
         return Ok(vec!["the file is gone; `tyran setup` writes it anew".to_owned()]);
     };
     let found = hosts::calls(host, file, &bytes)?;
-    let mut problems = switched_off(world, host);
+    let mut problems = disarm::switched_off(world, host);
+    problems.extend(disarm::by_its_file(world, host, file, &bytes));
+    problems.extend(disarm::untrusted(world, host, file, &bytes));
+    problems.extend(disarm::too_old(world, host));
     if let Some((path, _)) = entry::beside(host, file)
         && !path.exists()
     {
@@ -195,7 +202,7 @@ fn problems(world: &World, host: &Host, file: &Path, bench: &mut Option<Bench>) 
             problems.push(format!("there is no entry at {event}; `tyran setup` writes it anew"));
         }
         for found in of_event {
-            let mut wrong = disarmed(host, found);
+            let mut wrong = disarm::by_its_fields(host, found);
             if is_startable(found, &mut wrong) && is_of_commands(host, event) {
                 let bench = match bench {
                     Some(bench) => bench,
@@ -212,99 +219,6 @@ fn problems(world: &World, host: &Host, file: &Path, bench: &mut Option<Bench>) 
 /// Whether a command can come with the event: not where the event itself is a tool that writes files.
 fn is_of_commands(host: &Host, event: &str) -> bool {
     !(host.payload.tool_is_event && host.tools.writing.iter().any(|tool| tool == event))
-}
-
-/// Settings that switch every hook of the host off.
-fn switched_off(world: &World, host: &Host) -> Vec<String> {
-    let mut problems = Vec::new();
-    for named in &host.entry.off_files {
-        let Some(path) = hosts::expanded(world, host, named) else { continue };
-        let text = match std::fs::read_to_string(&path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
-            Err(error) => {
-                problems.push(format!("{} could not be read: {error}", shown(&path)));
-                continue;
-            }
-        };
-        match jsonc::value(&text) {
-            Ok(value) => problems.extend(
-                host.entry
-                    .off_keys
-                    .iter()
-                    .filter(|key| {
-                        key.split('.').try_fold(&value, |value, key| value.get(key)) == Some(&Value::Bool(true))
-                    })
-                    .map(|key| format!("`{key}` in {} switches it off", shown(&path))),
-            ),
-            Err(fault) => problems.push(format!("{}: {fault}", shown(&path))),
-        }
-    }
-    problems
-}
-
-/// What an entry's own fields do to it.
-fn disarmed(host: &Host, found: &Found) -> Vec<String> {
-    let mut problems = Vec::new();
-    if let Some((key, value)) = entry::switch(host)
-        && found.leaf.get(key) != Some(&value)
-    {
-        problems.push(format!("`{key}` is not {value}: the command runs when the gate fails"));
-    }
-    if found.leaf.get("async") == Some(&Value::Bool(true)) {
-        problems.push("`async` is on: the host does not wait for the answer".to_owned());
-    }
-    if let Some(matcher) = &found.matcher
-        && host.entry.matcher.as_deref() != Some(matcher)
-    {
-        let missed: Vec<&str> = host
-            .shell_tools
-            .iter()
-            .map(|tool| tool.name.as_str())
-            .filter(|tool| host.events.slot(tool).is_none() && !covers(matcher, tool))
-            .collect();
-        if !missed.is_empty() {
-            problems.push(format!("the matcher {matcher:?} does not cover {}", missed.join(", ")));
-        }
-    }
-    problems.extend(short(host, found));
-    problems
-}
-
-/// Whether a matcher covers a tool: a list of names where it is plain, else an expression.
-fn covers(matcher: &str, tool: &str) -> bool {
-    let is_plain = matcher
-        .chars()
-        .all(|character| character.is_ascii_alphanumeric() || matches!(character, '_' | '|' | ',' | ' '));
-    if matches!(matcher, "" | "*") {
-        true
-    } else if is_plain {
-        matcher.split(['|', ',']).any(|name| name.trim() == tool)
-    } else {
-        Regex::new(matcher).is_ok_and(|pattern| pattern.is_match(tool))
-    }
-}
-
-/// A timeout that ends before the gate's own deadline: then the host decides, and most let it run.
-fn short(host: &Host, found: &Found) -> Option<String> {
-    let per_second = match host.timeout.unit {
-        TimeUnit::Seconds => 1,
-        TimeUnit::Milliseconds => 1000,
-        TimeUnit::None | TimeUnit::Unknown => return None,
-    };
-    let written = ["timeout", "timeoutSec", "timeout_ms"].into_iter().find_map(|key| found.leaf.get(key)?.as_u64());
-    let timeout = written.or(host.timeout.default)?;
-    let words = found.call.words();
-    let deadline: f64 = words
-        .iter()
-        .position(|word| word == "--deadline")
-        .and_then(|place| words.get(place + 1)?.parse().ok())
-        .unwrap_or(4.5);
-    // A number that is written in a file by a person is far below 2^52.
-    let has = timeout as f64 / f64::from(per_second);
-    let unit = if per_second == 1 { "seconds" } else { "milliseconds" };
-    (has <= deadline)
-        .then(|| format!("the host gives up after {timeout} {unit}, and the gate answers within {deadline} seconds"))
 }
 
 /// Whether the program of a call is there; says so where it is not.

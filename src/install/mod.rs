@@ -1,5 +1,6 @@
 //! What is put in place on a machine: gitleaks, host entries, the net; and whether it is alive.
 
+pub mod disarm;
 pub mod doctor;
 pub mod entry;
 pub mod fetch;

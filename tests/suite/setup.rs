@@ -8,9 +8,9 @@ use std::process::Output;
 
 use serde_json::Value;
 use tyran::host::table::{EntryShape, Host, Table};
-use tyran::install::entry;
 use tyran::install::hosts::{self, Reach};
 use tyran::install::jsonc;
+use tyran::install::{disarm, entry};
 
 use super::support::{Sandbox, planted, shown};
 
@@ -107,7 +107,7 @@ fn every_file_that_holds_an_entry_is_guarded_against_the_agent() {
     let sandbox = Sandbox::new();
     let world = sandbox.world("");
     for host in &table().hosts {
-        let off = host.entry.off_files.iter().filter_map(|named| hosts::expanded(&world, host, named));
+        let off = host.entry.off.iter().filter_map(|off| hosts::expanded(&world, host, &off.file));
         let own = [Reach::User, Reach::Project].into_iter().filter_map(|reach| hosts::file(&world, host, reach));
         for file in own.chain(off) {
             assert!(tyran::command::tamper::written(&world, &file).is_some(), "{}", file.display());
@@ -262,12 +262,206 @@ fn setup_for_a_project_writes_there_alone() {
 
 /// What doctor says of one route.
 fn diagnosed(sandbox: &Sandbox, route: &str) -> (String, String) {
-    let output = tyran(sandbox, &["doctor", "--format", "json"]);
+    let output = tyran(sandbox, &["doctor", "--format", "json", route]);
     let value: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", shown(&output)));
     assert_eq!(output.status.code(), Some(i32::from(value["alive"] != Value::Bool(true))), "{}", shown(&output));
     let routes = value["routes"].as_array().unwrap();
     let found = routes.iter().find(|found| found["route"] == route).unwrap_or_else(|| panic!("{}", shown(&output)));
     (found["state"].as_str().unwrap().to_owned(), found["what"].to_string())
+}
+
+/// Says to Codex that its first pre-tool entry is trusted, as its own /hooks does.
+fn trust(sandbox: &Sandbox) {
+    let file = sandbox.path("home/.codex/hooks.json");
+    let value: Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
+    let group = &value["hooks"]["PreToolUse"][0];
+    let hash = disarm::trusted_hash("PreToolUse", group, &group["hooks"][0]);
+    let key = format!("{}:pre_tool_use:0:0", file.display());
+    write(&sandbox.path("home/.codex/config.toml"), &format!("[hooks.state.{key:?}]\ntrusted_hash = {hash:?}\n"));
+}
+
+#[test]
+fn trust_is_recorded_as_codex_records_it() {
+    // What `hooks/list` of Codex CLI 0.171.0 answered for these entries.
+    let group = serde_json::json!({"matcher": "^(Bash|apply_patch|mcp__.*)$", "hooks": [
+        {"type": "command", "command": "/bin/sh -c 'exit \"$1\" \u{e9}' x", "timeout": 60}]});
+    assert_eq!(
+        disarm::trusted_hash("PreToolUse", &group, &group["hooks"][0]),
+        "sha256:0187419bbf30cf13aa8844e9301657e952644d57e9a88d69ded387886d312f7c"
+    );
+    let group = serde_json::json!({"hooks": [{"type": "command", "command": "other"}]});
+    assert_eq!(
+        disarm::trusted_hash("PreToolUse", &group, &group["hooks"][0]),
+        "sha256:b8a89c77833b69fac43e777edfe3be78e8cc430673b510a2bfd971d3fc7aa421"
+    );
+}
+
+#[test]
+fn an_entry_that_codex_does_not_trust_is_named() {
+    let sandbox = Sandbox::new();
+    done(&sandbox, &["setup", "--yes", "codex"]);
+    let (state, what) = diagnosed(&sandbox, "codex");
+    assert!(state == "broken" && what.contains("is not trusted") && what.contains("/hooks"), "{state} {what}");
+    trust(&sandbox);
+    assert_eq!(diagnosed(&sandbox, "codex").0, "alive");
+    let file = sandbox.path("home/.codex/hooks.json");
+    let good = fs::read_to_string(&file).unwrap();
+    let other = "{\"matcher\": \"Bash\", \"hooks\": [{\"type\": \"command\", \"command\": \"true\"}]},";
+    for (changed, named) in [
+        (good.replacen("\"timeout\": 60", "\"timeout\": 59", 1), "was changed, or moved"),
+        (good.replacen("\"PreToolUse\": [", &format!("\"PreToolUse\": [{other}"), 1), "is not trusted"),
+    ] {
+        assert_ne!(changed, good);
+        write(&file, &changed);
+        let (state, what) = diagnosed(&sandbox, "codex");
+        assert!(state == "broken" && what.contains(named), "{named}: {state} {what}");
+    }
+    write(&file, &good);
+    let config = sandbox.path("home/.codex/config.toml");
+    let trusting = fs::read_to_string(&config).unwrap();
+    for (text, named) in [
+        (format!("{trusting}enabled = false\n"), "switched off"),
+        (format!("{trusting}[features]\nhooks = false\n"), "features.hooks"),
+        (format!("{trusting}[features\n"), "config.toml"),
+    ] {
+        write(&config, &text);
+        let (state, what) = diagnosed(&sandbox, "codex");
+        assert!(state == "broken" && what.contains(named), "{named}: {state} {what}");
+    }
+}
+
+/// Doctor's word on a host after a change of one of its files, which is then taken back.
+fn sabotaged(sandbox: &Sandbox, host: &str, file: &str, text: &str) -> (String, String) {
+    let file = sandbox.path(file);
+    let before = fs::read(&file).ok();
+    write(&file, text);
+    let told = diagnosed(sandbox, host);
+    match before {
+        Some(bytes) => fs::write(&file, bytes).unwrap(),
+        None => fs::remove_file(&file).unwrap(),
+    }
+    told
+}
+
+#[test]
+fn settings_of_every_host_that_switch_hooks_off_are_named() {
+    let sandbox = Sandbox::new();
+    done(
+        &sandbox,
+        &["setup", "--yes", "claude", "gemini", "qwen", "copilot", "cursor", "droid", "cline", "opencode", "kilo"],
+    );
+    let now = |file: &str| fs::read_to_string(sandbox.path(file)).unwrap();
+    let with = |file: &str, from: &str, to: &str| {
+        let text = now(file);
+        assert!(text.contains(from), "{file}: {text}");
+        text.replacen(from, to, 1)
+    };
+    let (gemini, qwen) = ("home/.gemini/settings.json", "home/.qwen/settings.json");
+    let (cursor, copilot) = ("home/.cursor/hooks.json", "home/.copilot/hooks/tyran.json");
+    let (droid, claude) = ("home/.factory/hooks.json", "home/.claude/settings.json");
+    let open = "{\n";
+    for (host, file, text, named) in [
+        ("gemini", gemini, with(gemini, open, "{\n\"hooksConfig\": {\"enabled\": false},\n"), "hooksConfig.enabled"),
+        (
+            "gemini",
+            gemini,
+            with(gemini, open, "{\n\"hooksConfig\": {\"disabled\": [\"tyran\"]},\n"),
+            "hooksConfig.disabled",
+        ),
+        (
+            "gemini",
+            ".gemini/settings.json",
+            "{\"hooksConfig\": {\"enabled\": false}}".to_owned(),
+            "hooksConfig.enabled",
+        ),
+        ("gemini", gemini, with(gemini, "run_shell_command|", ""), "does not cover run_shell_command"),
+        ("gemini", gemini, with(gemini, "^(run", "^((run"), "does not cover run_shell_command"),
+        ("qwen", ".qwen/settings.json", "{\"disableAllHooks\": true}".to_owned(), "disableAllHooks"),
+        (
+            "qwen",
+            qwen,
+            with(qwen, "run_shell_command|monitor", "exec_command"),
+            "does not cover run_shell_command, monitor",
+        ),
+        ("copilot", ".github/copilot/settings.json", "{\"disableAllHooks\": true}".to_owned(), "disableAllHooks"),
+        ("copilot", copilot, with(copilot, "\"hooks\": {", "\"hooks\": {\"noSuchEvent\": [],"), "no event of"),
+        (
+            "copilot",
+            copilot,
+            with(copilot, "\"hooks\": {", "\"hooks\": {\"postToolUseFailure\": \"oops\","),
+            "malformed",
+        ),
+        ("copilot", copilot, with(copilot, "\"version\": 1", "\"version\": 0"), "version"),
+        ("cursor", cursor, with(cursor, "\"hooks\": {", "\"hooks\": {\"stop\": [{\"command\": 7}],"), "malformed"),
+        ("cursor", cursor, with(cursor, "\"failClosed\": true", "\"failClosed\": false"), "failClosed"),
+        (
+            "cursor",
+            cursor,
+            with(cursor, "\"failClosed\": true", "\"failClosed\": true, \"matcher\": \"git\""),
+            "has no place",
+        ),
+        ("droid", "home/.factory/settings.json", "{\"hooksDisabled\": true}".to_owned(), "hooksDisabled"),
+        ("droid", droid, with(droid, open, "{\n\"NoSuchEvent\": [],\n"), "no event of"),
+        ("claude", claude, with(claude, "\"type\"", "\"if\": \"Bash(git *)\", \"type\""), "describes"),
+        ("claude", claude, with(claude, "\"onFailure\"", "\"once\": true, \"onFailure\""), "first time alone"),
+        ("claude", ".claude/settings.local.json", "{\"disableAllHooks\": true}".to_owned(), "disableAllHooks"),
+        (
+            "cline",
+            "home/.cline/hooks/PreToolUse",
+            now("home/.cline/hooks/PreToolUse").replacen("#!/bin/sh\n", "", 1),
+            "does not begin",
+        ),
+    ] {
+        let (state, what) = sabotaged(&sandbox, host, file, &text);
+        // The matcher and field of Claude's first entry are those of its session start.
+        let expected = if host == "claude" && named == "describes" { "alive" } else { "broken" };
+        assert!(expected == "alive" || (state == "broken" && what.contains(named)), "{host} {named}: {state} {what}");
+    }
+    for (name, host) in [("CLAUDE_CODE_SIMPLE", "claude"), ("OPENCODE_PURE", "opencode"), ("KILO_PURE", "kilo")] {
+        let output = sandbox.tyran().env(name, "1").args(["doctor", "--format", "json", host]).output().unwrap();
+        assert!(
+            String::from_utf8_lossy(&output.stdout).contains(&format!("{name} is set")),
+            "{host}: {}",
+            shown(&output)
+        );
+    }
+    assert_eq!(diagnosed(&sandbox, "cursor").0, "alive");
+    let real = sandbox.path("home/elsewhere.json");
+    fs::rename(sandbox.path(cursor), &real).unwrap();
+    std::os::unix::fs::symlink(&real, sandbox.path(cursor)).unwrap();
+    assert!(diagnosed(&sandbox, "cursor").1.contains("symbolic link"));
+}
+
+#[test]
+fn a_host_too_old_for_its_switch_is_named_where_it_can_be_asked() {
+    let sandbox = Sandbox::new();
+    done(&sandbox, &["setup", "--yes", "claude"]);
+    let told = |said: &str| {
+        let program = sandbox.path("bin/claude");
+        write(&program, &format!("#!/bin/sh\n{said}\n"));
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+        let path = format!("{}:{}", program.parent().unwrap().display(), std::env::var("PATH").unwrap());
+        let output = sandbox.tyran().env("PATH", path).args(["doctor", "--format", "json", "claude"]).output().unwrap();
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    assert!(told("echo '2.1.197 (Claude Code)'").contains("2.1.197"));
+    for fine in ["echo '2.1.332 (Claude Code)'", "echo 3.0.0", "exit 1", "echo soon"] {
+        assert!(!told(fine).contains("does not know"), "{fine}");
+    }
+}
+
+#[test]
+fn a_hook_that_may_overrule_ours_is_told_of_and_breaks_nothing() {
+    let sandbox = Sandbox::new();
+    for (host, file, says) in
+        [("claude", "home/.claude/settings.json", "may rewrite"), ("qwen", "home/.qwen/settings.json", "may approve")]
+    {
+        let other = "{\"hooks\": {\"PreToolUse\": [{\"hooks\": [{\"type\": \"command\", \"command\": \"other\"}]}]}}\n";
+        write(&sandbox.path(file), other);
+        done(&sandbox, &["setup", "--yes", host]);
+        let (state, what) = diagnosed(&sandbox, host);
+        assert!(state == "alive" && what.contains("net only") && what.contains(says), "{host}: {state} {what}");
+    }
 }
 
 #[test]
@@ -279,6 +473,7 @@ fn doctor_tries_every_kind_of_host() {
     let mut args = vec!["setup", "--yes"];
     args.extend(all.iter().map(String::as_str));
     done(&sandbox, &args);
+    trust(&sandbox);
     let output = tyran(&sandbox, &["doctor"]);
     assert!(output.status.success(), "{}", shown(&output));
     for host in &all {

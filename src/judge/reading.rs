@@ -97,8 +97,8 @@ impl Memory {
         if !setup.remember || setup.engine != EngineChoice::Embedded || setup.compat {
             return None;
         }
-        let engine = EmbeddedEngine::new(rules(world, setup).ok()?, Options::default()).ok()?;
-        Some(Self { cache: Cache::open(&state_dir()?, &[engine.identity()])?, tips: Vec::new() })
+        let identity = EmbeddedEngine::identity_of(rules(world, setup).ok()?.as_ref());
+        Some(Self { cache: Cache::open(&state_dir()?, &[identity])?, tips: Vec::new() })
     }
 
     /// What is not written now is read again next time.

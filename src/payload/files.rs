@@ -7,6 +7,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, Read, Seek};
+use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Mutex;
@@ -123,9 +124,7 @@ pub fn below(base: &Path) -> Box<dyn Source> {
 /// When it cannot be read, or not be kept.
 pub fn standard_input() -> Result<Payload, Fault> {
     let broken = |error: io::Error| Fault::File { path: "standard input".into(), what: error.to_string().into() };
-    let mut kept = tempfile::SpooledTempFile::new(INPUT_IN_MEMORY_BYTES);
-    let size = io::copy(&mut io::stdin().lock(), &mut kept).map_err(broken)?;
-    kept.rewind().map_err(broken)?;
+    let (kept, size) = in_place().map_or_else(taken_in, Ok).map_err(broken)?;
     let item = Item { kind: ItemKind::File, oid: None, size, path: None, commit: None, elsewhere: Elsewhere::Nowhere };
     let part = Part { items: vec![item], source: Box::new(Input { kept: Mutex::new(kept) }) };
     Ok(Payload {
@@ -278,10 +277,36 @@ impl Read for Rehashed {
     }
 }
 
-/// Standard input, taken in.
+/// Standard input as a regular file, and its size from where it stands.
+fn in_place() -> Option<(Kept, u64)> {
+    let mut file = File::from(io::stdin().as_fd().try_clone_to_owned().ok()?);
+    let metadata = file.metadata().ok().filter(fs::Metadata::is_file)?;
+    let start = file.stream_position().ok()?;
+    // Files of the kernel say that they are empty, and are not.
+    let size = metadata.len().checked_sub(start).filter(|size| *size > 0)?;
+    Some((Kept::File(file, start), size))
+}
+
+/// Standard input, copied.
+fn taken_in() -> io::Result<(Kept, u64)> {
+    let mut copy = tempfile::SpooledTempFile::new(INPUT_IN_MEMORY_BYTES);
+    let size = io::copy(&mut io::stdin().lock(), &mut copy)?;
+    copy.rewind()?;
+    Ok((Kept::Copy(copy), size))
+}
+
+/// What is read again for each engine.
+#[derive(Debug)]
+enum Kept {
+    Copy(tempfile::SpooledTempFile),
+    /// And where it begins.
+    File(File, u64),
+}
+
+/// Standard input.
 #[derive(Debug)]
 struct Input {
-    kept: Mutex<tempfile::SpooledTempFile>,
+    kept: Mutex<Kept>,
 }
 
 impl Source for Input {
@@ -291,13 +316,22 @@ impl Source for Input {
 }
 
 struct InputReader<'a> {
-    kept: &'a Mutex<tempfile::SpooledTempFile>,
+    kept: &'a Mutex<Kept>,
 }
 
 impl Reader for InputReader<'_> {
     fn read(&mut self, _item: &Item, sink: &mut Sink<'_>) -> Result<(), Fault> {
         let mut kept = self.kept.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        kept.rewind().map_err(|error| Fault::File { path: "standard input".into(), what: error.to_string().into() })?;
-        sink(Content::Stream(&mut *kept))
+        let broken = |error: io::Error| Fault::File { path: "standard input".into(), what: error.to_string().into() };
+        match &mut *kept {
+            Kept::Copy(copy) => {
+                copy.rewind().map_err(broken)?;
+                sink(Content::Stream(copy))
+            }
+            Kept::File(file, start) => {
+                file.seek(io::SeekFrom::Start(*start)).map_err(broken)?;
+                sink(Content::Stream(file))
+            }
+        }
     }
 }

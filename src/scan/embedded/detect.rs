@@ -15,6 +15,7 @@ use super::escape;
 use super::locate::{Lines, Location};
 use super::matcher::{self, Caches, Candidate, Haystack, Span};
 use super::plain::{self, PlainPart};
+use super::prefilter;
 use super::rewritten::Rewritten;
 use super::rules::Rule;
 use super::shared::{LONG_RUN, Shared, Use};
@@ -59,7 +60,10 @@ pub(super) struct Hit {
 pub(super) struct Detector<'e> {
     shared: &'e Shared,
     wanted: Wanted,
-    caches: Vec<Caches>,
+    /// Made when a rule is first tried: there are many rules, and most are never.
+    caches: Vec<Option<Box<Caches>>>,
+    /// Bytes that were read since the caches were measured.
+    unmeasured: usize,
     candidates: Vec<Vec<Candidate>>,
     /// Where keywords of each rule occurred in the current text.
     gated: Vec<Gate>,
@@ -136,6 +140,9 @@ const REACH: usize = 1024;
 
 /// How much is read round what can be decoded.
 const AROUND_DECODED: usize = 1024;
+/// How often, in bytes, it is looked at what the automata hold, and how much that may be.
+const MEASURED_EVERY: usize = 2 << 20;
+const MOST_CACHED: usize = 8 << 20;
 /// How often escapes are undone.
 const ESCAPE_LEVELS: usize = 2;
 /// How many hits before one and behind it on its line can make it yield.
@@ -149,7 +156,8 @@ impl<'e> Detector<'e> {
         Self {
             shared,
             wanted,
-            caches: (0..count).map(|_| Caches::default()).collect(),
+            caches: std::iter::repeat_with(|| None).take(count).collect(),
+            unmeasured: 0,
             candidates: vec![Vec::new(); count],
             gated: vec![Gate::default(); count],
             touched: Vec::new(),
@@ -168,7 +176,21 @@ impl<'e> Detector<'e> {
             }
         }
         self.yield_generic(&mut found.hits);
+        self.unmeasured += text.len();
+        if self.unmeasured >= MEASURED_EVERY {
+            self.unmeasured = 0;
+            self.bound_caches();
+        }
         Ok(found)
+    }
+
+    /// Gives back what the automata have built when it is much. Which ones are busy changes with the text,
+    /// and they are built again in a moment.
+    fn bound_caches(&mut self) {
+        let size: usize = self.caches.iter().flatten().map(|caches| caches.size()).sum();
+        if size > MOST_CACHED {
+            self.caches.iter_mut().for_each(|caches| *caches = None);
+        }
     }
 
     /// What stands in a text as it is, in its strings, and in what it encodes.
@@ -277,7 +299,8 @@ impl<'e> Detector<'e> {
         let mut next_run = 0;
         shared.prefilter.scan(text, &mut |at, needle| {
             let Some(uses) = shared.uses.get(needle) else { return };
-            while long_runs.get(next_run).is_some_and(|run| run.1 <= at) {
+            // Places are not quite in order.
+            while long_runs.get(next_run).is_some_and(|run| run.1 + prefilter::FARTHEST <= at) {
                 next_run += 1;
             }
             self.note(text, at, uses, || longest_near(&long_runs, next_run, at));
@@ -431,7 +454,7 @@ impl<'e> Detector<'e> {
         let nothing = (Vec::new(), None);
         let Some(pattern) = &rule.regex else { return Ok((self.file_itself(place, rule, stage)?, None)) };
         let (Some(method), Some(candidates), Some(caches)) =
-            (self.shared.method(place), self.candidates.get_mut(place), self.caches.get_mut(place))
+            (self.shared.method(place), self.candidates.get_mut(place), self.caches.get_mut(place).map(made))
         else {
             return Ok(nothing);
         };
@@ -536,7 +559,7 @@ impl<'e> Detector<'e> {
 
     /// The group that is the secret, from a second look at the match alone.
     fn secret(&mut self, place: usize, rule: &Rule, matched: &[u8]) -> Result<Vec<u8>, PatternFault> {
-        let (Some(pattern), Some(caches)) = (&rule.regex, self.caches.get_mut(place)) else {
+        let (Some(pattern), Some(caches)) = (&rule.regex, self.caches.get_mut(place).map(made)) else {
             return Ok(matched.to_vec());
         };
         if pattern.tree()?.groups == 0 {
@@ -609,6 +632,10 @@ impl<'e> Detector<'e> {
             }
         }
     }
+}
+
+fn made(slot: &mut Option<Box<Caches>>) -> &mut Caches {
+    slot.get_or_insert_default()
 }
 
 /// Adds the hits whose secret the same rule has not found there already.

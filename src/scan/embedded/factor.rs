@@ -473,6 +473,17 @@ impl FastRun {
                 probe += least;
                 continue;
             }
+            // It would hold one of the two places half its length away.
+            let half = least / 2;
+            if let (Some(before), Some(behind)) =
+                (probe.checked_sub(half).and_then(|at| text.get(at)), text.get(probe + half))
+                && !belongs(behind)
+                && (!belongs(before) || probe - half < floor)
+            {
+                floor = probe + half + 1;
+                probe = floor + least - 1;
+                continue;
+            }
             let front = text.get(floor..probe).unwrap_or_default();
             let start = front.iter().rposition(|byte| !belongs(byte)).map_or(floor, |at| floor + at + 1);
             // Looked at from the back again: most are too short.

@@ -92,6 +92,14 @@ pub(super) struct Caches {
     check: [Option<dfa::Cache>; 2],
 }
 
+impl Caches {
+    /// Bytes of memory.
+    pub(super) fn size(&self) -> usize {
+        let full = self.full.iter().flatten().map(meta::Cache::memory_usage);
+        full.chain(self.check.iter().flatten().map(dfa::Cache::memory_usage)).sum()
+    }
+}
+
 impl Method {
     /// How to find the matches of `pattern`, when the places of `words` (lower-case) will be known.
     pub(super) fn new(pattern: &Pattern, words: &[String]) -> Self {

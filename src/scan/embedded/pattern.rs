@@ -66,9 +66,17 @@ impl Pattern {
     }
 }
 
+/// What a compiled pattern's lazy automaton may hold before it begins anew.
+const CACHED_BYTES: usize = 1 << 20;
+
 /// Compiles a tree for one kind of text.
 pub(super) fn compile(node: &translate::Node, text: Text) -> Result<meta::Regex, PatternFault> {
-    let config = meta::Config::new().utf8_empty(false).nfa_size_limit(Some(COMPILED_BYTES)).dfa(false).onepass(false);
+    let config = meta::Config::new()
+        .utf8_empty(false)
+        .hybrid_cache_capacity(CACHED_BYTES)
+        .nfa_size_limit(Some(COMPILED_BYTES))
+        .dfa(false)
+        .onepass(false);
     meta::Builder::new()
         .configure(config)
         .build_from_hir(&node.hir(text))

@@ -77,6 +77,16 @@ impl EmbeddedEngine {
         Ok(Self { shared, options })
     }
 
+    /// Which engine one with these rules is.
+    pub fn identity_of(rules: &RuleSet) -> Identity {
+        Identity {
+            name: NAME.to_owned(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            rules: rules.rules().len(),
+            digest: rules.digest().to_owned(),
+        }
+    }
+
     /// The rules in force.
     pub fn rules(&self) -> &Arc<RuleSet> {
         &self.shared.set
@@ -85,12 +95,7 @@ impl EmbeddedEngine {
 
 impl Engine for EmbeddedEngine {
     fn identity(&self) -> Identity {
-        Identity {
-            name: NAME.to_owned(),
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            rules: self.shared.set.rules().len(),
-            digest: self.shared.set.digest().to_owned(),
-        }
+        Self::identity_of(&self.shared.set)
     }
 
     fn session(&self) -> Result<Box<dyn Session + '_>, EngineFault> {

@@ -66,7 +66,8 @@ pub(super) struct Use {
 #[derive(Debug)]
 struct Runtime {
     words: Vec<String>,
-    method: OnceLock<Method>,
+    /// Behind a pointer: most rules never need one.
+    method: OnceLock<Box<Method>>,
 }
 
 impl Shared {
@@ -198,7 +199,7 @@ impl Shared {
     pub(super) fn method(&self, place: usize) -> Option<&Method> {
         let pattern = self.rule(place).regex.as_ref()?;
         let runtime = self.runtimes.get(place)?;
-        Some(runtime.method.get_or_init(|| Method::new(pattern, &runtime.words)))
+        Some(runtime.method.get_or_init(|| Box::new(Method::new(pattern, &runtime.words))))
     }
 }
 
@@ -225,20 +226,21 @@ fn prepare_short(rule: &Rule) -> Option<Prepared> {
 fn prefilter_of(needles: HashMap<&str, Vec<Use>>) -> Option<(Prefilter, Vec<Vec<Use>>)> {
     let mut needles: Vec<(&str, Vec<Use>)> = needles.into_iter().collect();
     needles.sort_unstable_by_key(|(word, _)| *word);
-    let looked_for =
-        needles.iter().map(|(word, uses)| Needle { text: word.as_bytes().to_vec(), follow: follow(word, uses) });
+    let looked_for = needles.iter().map(|(word, uses)| {
+        let (follow, twice) = follow(word, uses);
+        Needle { text: word.as_bytes().to_vec(), follow, twice }
+    });
     let prefilter = Prefilter::new(looked_for.collect())?;
     Some((prefilter, needles.into_iter().map(|(_, uses)| uses).collect()))
 }
 
-/// Which bytes can follow a short word so that it matters to a rule.
-fn follow(word: &str, uses: &[Use]) -> ByteSet {
-    uses.iter().fold(ByteSet::NONE, |follow, one| {
-        let here = match &one.run {
-            Some(run) if run.run.from == word.len() && run.run.to == run.run.from => run.run.bytes,
-            _ => ByteSet::ALL,
-        };
-        follow.union(here)
+/// Which bytes can follow a short word so that it matters to a rule, and whether two do.
+fn follow(word: &str, uses: &[Use]) -> (ByteSet, bool) {
+    uses.iter().fold((ByteSet::NONE, true), |(follow, twice), one| match &one.run {
+        Some(run) if run.run.from == word.len() && run.run.to == run.run.from => {
+            (follow.union(run.run.bytes), twice && run.run.least >= 2)
+        }
+        _ => (ByteSet::ALL, false),
     })
 }
 

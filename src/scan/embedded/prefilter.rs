@@ -31,6 +31,8 @@ pub(super) const FARTHEST: usize = 24;
 
 /// Bytes of the table.
 const TABLE: usize = 1 << 15;
+/// So many bytes are looked at a second time where four of them are marked.
+const SECOND: usize = 6;
 /// Bytes of the table of three bytes.
 const THREES: usize = 1 << 13;
 /// Bytes of the table of pairs.
@@ -45,6 +47,9 @@ const CASE: u64 = 0x2020_2020_2020_2020;
 #[derive(Debug)]
 pub(super) struct Prefilter {
     table: Box<[u8; TABLE]>,
+    /// What four marked bytes must go on with: a bit for each six bytes of a needle, and one for each four
+    /// where there are no six.
+    second: Box<[[u8; TABLE]; 2]>,
     /// A bit for each needle of three bytes which almost anything can follow.
     threes: Option<Box<[u8; THREES]>>,
     /// A bit for each pair of bytes that is a needle which anything can follow.
@@ -80,9 +85,12 @@ impl Prefilter {
         let mut pairs: Option<Box<[u8; PAIRS]>> = None;
         let mut threes: Option<Box<[u8; THREES]>> = None;
         let mut entries: Vec<Entry> = Vec::with_capacity(needles.len());
-        let mut mark = |bytes: u32| {
+        let mut second = Box::new([[0_u8; TABLE]; 2]);
+        let mut mark = |bytes: u32, six: Option<u64>| {
             let (slot, bit) = place_of(u64::from(bytes));
             table[slot & (TABLE - 1)] |= bit;
+            let (which, (slot, bit)) = six.map_or((1, (slot, bit)), |six| (0, second_of(six)));
+            second[which][slot & (TABLE - 1)] |= bit;
         };
         for (place, needle) in needles.iter().enumerate() {
             let offset = rarest(&needle.text);
@@ -95,7 +103,9 @@ impl Prefilter {
                 0 | 1 => return None,
                 // What can follow it decides with it.
                 2 if needle.twice && !needle.follow.is_all() => {
-                    follow().for_each(|third| follow().for_each(|fourth| mark(bytes | third << 16 | fourth << 24)));
+                    follow().for_each(|third| {
+                        follow().for_each(|fourth| mark(bytes | third << 16 | fourth << 24, None));
+                    });
                     0xFFFF
                 }
                 2 => {
@@ -111,11 +121,16 @@ impl Prefilter {
                     0xFF_FFFF
                 }
                 3 => {
-                    follow().for_each(|fourth| mark(bytes | fourth << 24));
+                    follow().for_each(|fourth| mark(bytes | fourth << 24, None));
                     0xFF_FFFF
                 }
                 _ => {
-                    mark(bytes);
+                    let mut six = [0; 8];
+                    let whole = four.get(..SECOND).map(|bytes| {
+                        six.iter_mut().zip(bytes).for_each(|(slot, &byte)| *slot = byte | 0x20);
+                        u64::from_le_bytes(six)
+                    });
+                    mark(bytes, whole);
                     u32::MAX
                 }
             };
@@ -134,7 +149,16 @@ impl Prefilter {
             *start = so_far;
         }
         let has = [0xFFFF, 0xFF_FFFF].map(|mask| entries.iter().any(|entry| entry.mask == mask));
-        Some(Self { table, threes, pairs, has, bucket_starts: bucket_starts.into_boxed_slice(), entries, needles })
+        Some(Self {
+            table,
+            second,
+            threes,
+            pairs,
+            has,
+            bucket_starts: bucket_starts.into_boxed_slice(),
+            entries,
+            needles,
+        })
     }
 
     /// The length of a needle in bytes.
@@ -163,6 +187,13 @@ impl Prefilter {
 
     #[inline(always)]
     fn scan_with(&self, text: &[u8], is_short: impl Fn(u64) -> u8, report: &mut impl FnMut(usize, usize)) {
+        let goes_on = |at: usize, four: u64| {
+            let Some(eight) = text.get(at..).and_then(<[u8]>::first_chunk::<8>) else { return true };
+            let (slot, bit) = second_of(u64::from_le_bytes(*eight) | CASE);
+            let (brief, brief_bit) = place_of(four);
+            let [longer, short] = &*self.second;
+            (longer[slot & (TABLE - 1)] & bit) | (short[brief & (TABLE - 1)] & brief_bit) | is_short(four) != 0
+        };
         let is_beginning = |word: u64| {
             let (slot, bit) = place_of(word);
             (self.table[slot & (TABLE - 1)] & bit) | is_short(word)
@@ -179,7 +210,7 @@ impl Prefilter {
             if some != 0 {
                 for place in 0..5 {
                     let here = word >> (8 * place);
-                    if is_beginning(here) != 0 {
+                    if is_beginning(here) != 0 && goes_on(at + place, here) {
                         self.verify(text, at + place, report);
                     }
                 }
@@ -242,7 +273,8 @@ impl Prefilter {
 
 /// Where in a text the four bytes begin that are rarest in others.
 fn rarest(text: &[u8]) -> usize {
-    let last = text.len().saturating_sub(4).min(FARTHEST);
+    let needed = if text.len() < SECOND { 4 } else { SECOND };
+    let last = text.len().saturating_sub(needed).min(FARTHEST);
     let cost = |offset: usize| -> u32 {
         let four = text.get(offset..offset + 4).unwrap_or_default();
         let pairs = four.windows(2).map(|pair| match *pair {
@@ -285,6 +317,13 @@ fn pair_of(word: u64) -> (usize, u8) {
 #[inline(always)]
 fn place_of(word: u64) -> (usize, u8) {
     let hash = ((word & 0xFFFF_FFFF) as u32).wrapping_mul(0x9E37_79B1) >> 14;
+    ((hash >> 3) as usize, 1 << (hash & 7))
+}
+
+/// Byte and bit of the table of six bytes of which case is taken off already.
+#[inline(always)]
+fn second_of(word: u64) -> (usize, u8) {
+    let hash = (word << 16).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 46;
     ((hash >> 3) as usize, 1 << (hash & 7))
 }
 

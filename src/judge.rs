@@ -160,14 +160,26 @@ pub fn publishes(world: &World, publishes: &[Publish], setup: &Setup, started: I
 struct Said<'a> {
     line: &'a [u8],
     pasted: &'a [PathBuf],
+    inputs: &'a [Vec<u8>],
 }
 
 impl Said<'_> {
     fn join(&self, payload: &mut Payload) -> Result<(), Fault> {
-        payload.parts.push(Texts::part([(ItemKind::Command, BString::from(self.line))]));
-        let there: Vec<PathBuf> = self.pasted.iter().filter(|path| path.is_file()).cloned().collect();
+        let texts = std::iter::once(self.line).chain(self.inputs.iter().map(Vec::as_slice));
+        payload.parts.push(Texts::part(texts.map(|text| (ItemKind::Command, BString::from(text)))));
+        let (there, others): (Vec<PathBuf>, Vec<PathBuf>) =
+            self.pasted.iter().cloned().partition(|path| path.is_file());
         if !there.is_empty() {
             payload.parts.push(files::part(&there)?);
+        }
+        for path in others {
+            let name = SafeText::quoted(path.as_os_str().as_encoded_bytes(), 200);
+            if path.exists() {
+                // A pipe, a device: what it gives is read once.
+                payload.unseen.push(SafeText::new(&format!("what {name} gives, which is no regular file")));
+            } else {
+                payload.notes.push(SafeText::new(&format!("{name} would be pasted, and is not there now")));
+            }
         }
         Ok(())
     }
@@ -204,6 +216,12 @@ fn published(world: &World, publishes: &[Publish], said: Option<&Said<'_>>, setu
 /// that moment where they are in place, and nothing passes where they are not.
 fn with_unseen(world: &World, publishes: &[Publish], judged: Judged, unseen: &[SafeText], started: Instant) -> Judged {
     let (Some(first), Verdict::Pass(_)) = (unseen.first(), &judged.verdict) else { return judged };
+    if publishes.iter().all(|publish| matches!(publish, Publish::Commit(_))) {
+        // A commit stays here; what it holds is read when it is pushed.
+        let mut judged = judged;
+        judged.notes.push(SafeText::new(&format!("not read before it is pushed: {first}")));
+        return judged;
+    }
     if publishes.iter().all(|publish| net_reads(world, publish)) {
         let mut judged = judged;
         judged.notes.push(SafeText::new(&format!("git's hooks will read what is not there yet: {first}")));
@@ -367,7 +385,7 @@ fn gated(world: &World, text: &[u8], shell: Shell, setup: &Setup, cover: &NetCov
     let opaque = std::mem::take(&mut plan.opaque);
     let could_not_be_read = !opaque.is_empty();
     plan.opaque = left_by_the_net(world, opaque);
-    let pasted = plan.pasted.clone();
+    let (pasted, inputs) = (plan.pasted.clone(), plan.inputs.clone());
     match bounded(plan) {
         Ok(publishes) if publishes.is_empty() && could_not_be_read => {
             answered(Verdict::Pass(Clearance::left_to_the_net()), started)
@@ -377,7 +395,8 @@ fn gated(world: &World, text: &[u8], shell: Shell, setup: &Setup, cover: &NetCov
             let publishes = Arc::new(publishes);
             cover.of(world, &publishes);
             plant::at("reading");
-            published(world, &publishes, Some(&Said { line: text, pasted: &pasted }), setup, started)
+            let said = Said { line: text, pasted: &pasted, inputs: &inputs };
+            published(world, &publishes, Some(&said), setup, started)
         }
         Err((_, verdict)) => answered(verdict, started),
     }
@@ -453,11 +472,11 @@ fn repository_of(publish: &Publish) -> Option<GitContext> {
 pub fn command(world: &World, text: &[u8], shell: Shell, setup: &Setup, started: Instant) -> Judged {
     let world = &world.remembering();
     let plan = command::read(text, world, shell);
-    let pasted = plan.pasted.clone();
+    let (pasted, inputs) = (plan.pasted.clone(), plan.inputs.clone());
     match bounded(plan) {
         Ok(plan) if plan.is_empty() => answered(Verdict::Pass(Clearance::nothing_published()), started),
         Ok(plan) => {
-            let said = Said { line: text, pasted: &pasted };
+            let said = Said { line: text, pasted: &pasted, inputs: &inputs };
             published(world, &plan, Some(&said), setup, started)
         }
         Err((_, verdict)) => answered(verdict, started),

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use clap::Args;
 
-use crate::command::plan::{GitContext, Publish, PushRequest, PushVia, State};
+use crate::command::plan::{GitContext, MovedTo, Publish, PushRequest, PushVia, State};
 use crate::judge;
 use crate::payload::push::ci_base::Service;
 use crate::verdict::Refusal;
@@ -65,6 +65,7 @@ fn push(world: &World, args: &[OsString]) -> PushRequest {
         git: GitContext { dir: world.cwd.clone(), env: world.env.clone(), globals: Vec::new() },
         args: args.iter().cloned().map(Some).collect(),
         state: State::AsNow,
+        moved_to: MovedTo::default(),
         via: PushVia::Push,
     }
 }

@@ -11,7 +11,8 @@ use bstr::{BStr, ByteSlice};
 use super::git_verbs::{args, file_text};
 use super::meaning::{Meaning, Scene, inert};
 use super::options::{Arg, Grammar, Options};
-use super::simple::{Effect, Stdin, Value};
+use super::plan::Content;
+use super::simple::{Effect, FileSeen, Stdin, Value};
 use super::tamper;
 
 /// Larger files are not carried along in memory; they count as changed.
@@ -83,16 +84,18 @@ fn copy(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, words: &[Arg], kind: K
         tamper::of_path(scene, &to);
         if kind == Kind::Move {
             tamper::of_tree(scene, &from);
-            effect.writes.push((from.clone(), None));
         }
         let source = match kind {
             Kind::Link if options.is_on("symbolic") => to.parent().unwrap_or(Path::new("/")).join(&from),
             Kind::Link | Kind::Copy | Kind::Move => from.clone(),
         };
-        if source.is_dir() {
-            effect.changes_files = true;
-        } else {
-            effect.writes.push((to.clone(), carried(scene, &source)));
+        let is_folder = source.is_dir();
+        effect.changes_files |= is_folder;
+        effect.writes.push((to.clone(), carried(scene, &source)));
+        if kind == Kind::Move {
+            effect.writes.push((from, Content::Gone));
+        }
+        if !is_folder {
             meaning.copied(source, to);
         }
     }
@@ -116,9 +119,19 @@ fn into(folder: &Path, path: PathBuf) -> (PathBuf, PathBuf) {
     (path, to)
 }
 
-fn carried(scene: &Scene<'_, '_>, path: &Path) -> Option<Vec<u8>> {
+/// What a copy of a file or folder holds. What is as it was on disk is named, not carried along, when it
+/// is large.
+fn carried(scene: &Scene<'_, '_>, path: &Path) -> Content {
     let small = path.metadata().map_or(true, |data| data.is_file() && data.len() <= MAX_CARRIED_BYTES);
-    if small { file_text(scene, path) } else { None }
+    match scene.shell.file(path) {
+        FileSeen::AsOnDisk if !small => Content::CopyOf(path.to_owned()),
+        FileSeen::AsOnDisk if !path.exists() => Content::Gone,
+        FileSeen::Changed(_) if path.exists() && !scene.shell.written().iter().any(|file| file.path == path) => {
+            // What an unread program may have done to it is not known; what it holds now is.
+            Content::CopyOf(path.to_owned())
+        }
+        FileSeen::AsOnDisk | FileSeen::Written(_) | FileSeen::Changed(_) => Content::of(file_text(scene, path)),
+    }
 }
 
 fn tee(scene: &mut Scene<'_, '_>, words: &[Arg]) -> Effect {
@@ -133,7 +146,7 @@ fn tee(scene: &mut Scene<'_, '_>, words: &[Arg]) -> Effect {
         tamper::of_word(scene, word, false);
     }
     for path in known_paths(scene, &options) {
-        effect.writes.push((path, text.clone()));
+        effect.writes.push((path, Content::of(text.clone())));
     }
     effect.output = match &scene.command.stdin {
         Stdin::Text(text) => Some(text.clone()),
@@ -154,7 +167,7 @@ fn touch(scene: &mut Scene<'_, '_>, words: &[Arg]) -> Effect {
     for path in known_paths(scene, &options) {
         if file_text(scene, &path).is_none() && !path.exists() {
             tamper::of_path(scene, &path);
-            effect.writes.push((path, Some(Vec::new())));
+            effect.writes.push((path, Content::Bytes(Vec::new())));
         }
     }
     effect
@@ -169,7 +182,7 @@ fn remove(scene: &mut Scene<'_, '_>, words: &[Arg]) -> Effect {
         tamper::of_word(scene, word, recursive);
     }
     for path in known_paths(scene, &options) {
-        effect.writes.push((path, None));
+        effect.writes.push((path, Content::Gone));
     }
     effect
 }
@@ -199,7 +212,7 @@ fn operands_written<'a>(
     let mut effect = Effect { changes_files: true, ..inert() };
     for word in words.iter().filter_map(Arg::known).filter_map(path_of).filter(|word| !word.starts_with(b"-")) {
         tamper::of_word(scene, &Arg::Known(word.to_owned()), false);
-        effect.writes.extend(scene.path(word).map(|path| (path, None)));
+        effect.writes.extend(scene.path(word).map(|path| (path, Content::Unknown)));
     }
     effect
 }

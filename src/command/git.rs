@@ -187,7 +187,7 @@ fn external(scene: &Scene<'_, '_>, call: &Call) -> Option<PathBuf> {
     let found = folders.iter().find_map(|folder| look_up(&program, Some(folder), dir));
     // The line itself may have made one.
     found.or_else(|| {
-        let made = scene.shell.written().into_iter().map(|(path, _)| path);
+        let made = scene.shell.written().into_iter().map(|file| file.path);
         made.into_iter().find(|path| path.file_name() == Some(&program))
     })
 }

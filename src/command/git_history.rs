@@ -20,7 +20,8 @@ pub(super) fn commit_like(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, call
     let mut effect = Effect { changes_files: true, ..inert() };
     let ends = ["abort", "quit", "show-current-patch", "edit-todo"].iter().any(|name| options.is_on(name));
     if ends && !options.unknown {
-        meaning.changes(Changes::RefsAndFiles);
+        // What comes back was there before.
+        meaning.changes(Changes::Refs);
         return effect;
     }
     let makes_none = match call.verb.as_str() {
@@ -40,7 +41,10 @@ pub(super) fn commit_like(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, call
         scene.bypass(format!("git {} --no-verify", call.verb), "the same command without it, so that the hooks run");
     }
     effect.run.extend(exec_of_rebase(scene, call, &options));
-    meaning.changes(after_commit_like(call, &options));
+    if let Some(context) = &call.context {
+        meaning.stage(scene, context, &call.verb, &call.args);
+    }
+    moves_branch(meaning, call, &options);
     effect
 }
 
@@ -49,13 +53,19 @@ fn no_commit(options: &Options) -> bool {
     options.given.iter().any(|given| given.name == "commit" && !given.on)
 }
 
-/// What is different for later commands. A rebase, a revert and a pull rewrite what the current
-/// branch holds now, or add what comes from elsewhere: what leaves from here stays the same.
-fn after_commit_like(call: &Call, options: &Options) -> Changes {
-    match call.verb.as_str() {
-        "pull" | "revert" | "am" => Changes::Files,
-        "rebase" if options.operands.len() < 2 && options.value("exec").is_none() => Changes::Files,
-        _ => Changes::RefsAndFiles,
+/// What more leaves with a later push. A rebase, a revert, a pick and a pull rewrite what the current
+/// branch holds now, add what comes from elsewhere, or record what is a commit of the plan: what leaves
+/// from here stays the same. A merge brings the branches that it names.
+fn moves_branch(meaning: &mut Meaning, call: &Call, options: &Options) {
+    let named: Option<Vec<BString>> = options.operands.iter().map(|arg| Some(arg.known()?.to_owned())).collect();
+    match (call.verb.as_str(), named) {
+        ("merge", Some(_)) if options.is_on("squash") && !options.unknown => {}
+        ("merge", Some(named)) if !options.unknown && !named.is_empty() => meaning.branch.merged(named),
+        ("merge", _) if options.is_on("continue") => meaning.changes(Changes::Refs),
+        ("merge", Some(_)) if !options.unknown => meaning.branch.merged(vec!["@{upstream}".into()]),
+        ("pull" | "revert" | "am" | "cherry-pick", _) if !options.unknown => meaning.branch.committed(),
+        ("rebase", _) if options.operands.len() < 2 && options.value("exec").is_none() => meaning.branch.committed(),
+        _ => meaning.changes(Changes::Refs),
     }
 }
 
@@ -98,8 +108,19 @@ pub(super) fn value_of(arg: &Arg) -> Value {
 pub(super) fn notes(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, call: &Call) -> Effect {
     match notes_action(call) {
         None | Some("list" | "show" | "get-ref") => inert(),
+        // The text of a note is a commit of the plan; which refs a push takes stays the same.
+        Some("add" | "append" | "edit" | "remove" | "prune") if !options_name_a_ref(call) => {
+            if let Some(context) = publishing(meaning, scene, call) {
+                meaning.commit(scene, context, CommitVerb::Other(call.verb.clone().into()), arguments(&call.args));
+            }
+            inert()
+        }
         Some(_) => commits(meaning, scene, call, Changes::Refs),
     }
+}
+
+fn options_name_a_ref(call: &Call) -> bool {
+    call.args.iter().any(|value| value.known().is_none_or(|word| word.starts_with(b"--ref")))
 }
 
 fn notes_action(call: &Call) -> Option<&str> {
@@ -129,9 +150,8 @@ pub(super) fn stash(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, call: &Cal
         }
         _ => {
             if let Some(context) = &call.context {
-                meaning.stage(context, "stash", &call.args);
+                meaning.stage(scene, context, "stash", &call.args);
             }
-            meaning.changes(Changes::Files);
             Effect { changes_files: true, ..inert() }
         }
     }

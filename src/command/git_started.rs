@@ -13,6 +13,7 @@ use super::git_config::{Config, Does, Scope, VARIABLES, runs};
 use super::git_globals;
 use super::git_table::{HOOKS_OF_CHANGES, READS, does, hooks};
 use super::meaning::{Meaning, Scene};
+use super::plan::{Content, WrittenFile};
 use super::programs::{Class, class};
 use super::simple::{Certainty, Code, EnvChange, FileSeen, Nested, UnknownValue, Value};
 use crate::net::names;
@@ -237,9 +238,14 @@ fn is_there(hook: &Path, scene: &Scene<'_, '_>) -> bool {
         FileSeen::AsOnDisk => is_executable(hook),
         FileSeen::Written(_) => true,
         FileSeen::Changed(_) => {
-            is_executable(hook) || scene.shell.written().iter().any(|(path, bytes)| path == hook && bytes.is_some())
+            is_executable(hook) || scene.shell.written().iter().any(|file| file.path == hook && makes_it(file))
         }
     }
+}
+
+/// Whether the line may leave a file with known bytes there.
+fn makes_it(file: &WrittenFile) -> bool {
+    file.contents.iter().any(|content| matches!(content, Content::Bytes(_) | Content::CopyOf(_)))
 }
 
 #[cfg(unix)]

@@ -6,7 +6,7 @@
 
 use std::path::{Path, PathBuf};
 
-use bstr::{BStr, ByteSlice};
+use bstr::{BStr, BString, ByteSlice};
 
 use super::git::{Call, nested, top};
 use super::git_globals::{self, normal_key};
@@ -161,6 +161,12 @@ fn commit(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, call: &Call) -> Effe
     }
     if let Some(context) = publishing(meaning, scene, call) {
         meaning.commit(scene, context, CommitVerb::Commit, arguments(&call.args));
+    }
+    if options.is_on("amend") && !options.unknown {
+        let certain = scene.command.certainty == Certainty::Always && meaning.is_named_by_nothing_new();
+        meaning.branch.amended(scene.command.chain, certain);
+    } else {
+        meaning.branch.committed();
     }
     inert()
 }
@@ -368,7 +374,7 @@ fn stages(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, call: &Call) -> Effe
         meaning.changes(Changes::RefsAndFiles);
         return effect;
     };
-    meaning.stage(context, &call.verb, &call.args);
+    meaning.stage(scene, context, &call.verb, &call.args);
     if matches!(call.verb.as_str(), "rm" | "mv") {
         for word in args(&call.args).iter().filter(|word| !word.known().is_some_and(|word| word.starts_with(b"-"))) {
             super::tamper::of_word(scene, word, true);
@@ -385,14 +391,56 @@ fn stages(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, call: &Call) -> Effe
         "checkout" if is_of_paths(call) => {}
         "checkout" | "switch" => match branch_made_here(call) {
             Some(name) => meaning.made_ref("refs/heads/", name),
-            None if makes_branch(call) => meaning.changes(Changes::RefsAndFiles),
+            None if makes_branch(call) => {
+                meaning.changes(Changes::Refs);
+                meaning.changes(Changes::Head);
+            }
             None => meaning.changes(Changes::Head),
         },
-        "reset" if is_of_paths(call) || operands(call).is_empty() => {}
-        "reset" => meaning.changes(Changes::RefsAndFiles),
-        _ => meaning.changes(Changes::Files),
+        "reset" => match moves_branch_to(scene, context, call) {
+            Moves::Nowhere => {}
+            Moves::To(revision) => {
+                let certain = scene.command.certainty == Certainty::Always && meaning.is_named_by_nothing_new();
+                if !meaning.branch.reset(revision, scene.command.chain, certain) {
+                    meaning.changes(Changes::Refs);
+                }
+            }
+            Moves::Unknown => meaning.changes(Changes::Refs),
+        },
+        // `apply`, `read-tree`, `checkout-index`, `clean`, `sparse-checkout`: the step is all there is.
+        _ => {}
     }
     effect
+}
+
+/// Where a reset moves the current branch.
+enum Moves {
+    Nowhere,
+    To(BString),
+    Unknown,
+}
+
+/// A reset that names a commit and no paths moves the branch there.
+fn moves_branch_to(scene: &Scene<'_, '_>, context: &GitContext, call: &Call) -> Moves {
+    let operands = operands(call);
+    if is_of_paths(call) || operands.is_empty() {
+        return Moves::Nowhere;
+    }
+    let known: Option<Vec<&BStr>> = operands.iter().map(|value| value.known()).collect();
+    match known.as_deref() {
+        None => Moves::Unknown,
+        Some([only]) if *only == "HEAD" || *only == "@" => Moves::Nowhere,
+        Some([only]) => {
+            let revision = to_os_string([only.as_bytes(), b"^{commit}"].concat());
+            let args = ["rev-parse", "--verify", "--quiet", "--end-of-options"].map(std::ffi::OsString::from);
+            match scene.shell.world().git(context, args.into_iter().chain([revision])).run() {
+                Ok(done) if done.status.success() => Moves::To((*only).to_owned()),
+                Ok(_) => Moves::Nowhere,
+                Err(_) => Moves::Unknown,
+            }
+        }
+        Some(_) => Moves::Nowhere,
+    }
 }
 
 fn operands(call: &Call) -> Vec<&Value> {

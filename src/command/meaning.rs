@@ -11,17 +11,18 @@ use std::path::{Path, PathBuf};
 
 use bstr::{BStr, BString, ByteSlice};
 
+use super::branch_moves::{BranchMoves, names_only};
 use super::git_config::{self, Config, Overlay};
 use super::git_globals::{self, Setting};
 use super::identity::{Identity, is_of_the_system, is_same_program};
 use super::plan::{
-    Bypass, CommitRequest, CommitVerb, GitContext, Opaque, Plan, Publish, PushRequest, PushVia, RevisionRequest,
-    StagingStep, State, Unknown, UploadRequest, WidestRequest, WrittenFile,
+    Bypass, CommitRequest, CommitVerb, GitContext, MovedTo, Opaque, Plan, Publish, PushRequest, PushVia,
+    RevisionRequest, StagingStep, State, Unknown, UploadRequest, WidestRequest,
 };
 use super::programs::{self, Class};
 use super::simple::{
-    Certainty, Code, Dir, Effect, EnvChange, Exit, Nested, Program, ShellState, SimpleCommand, UnknownValue, Value,
-    Verbs, to_os_string,
+    Certainty, Code, Dir, Effect, EnvChange, Exit, Nested, Program, ShellState, SimpleCommand, Stdin, UnknownValue,
+    Value, Verbs, to_os_string,
 };
 use super::{bypass, carried, files, forge, git, made_refs, packages, startup, tamper, vcs};
 use crate::text::SafeText;
@@ -38,6 +39,8 @@ pub struct Meaning {
     files: Changed,
     /// Staging commands so far, each with the repository it works on.
     steps: Vec<(Option<PathBuf>, StagingStep)>,
+    /// Where the current branch will stand.
+    pub(super) branch: BranchMoves,
     /// Whether the line makes a repository.
     made: bool,
     /// Whether another commit of here is checked out.
@@ -89,13 +92,11 @@ impl Changed {
 /// What a command changes for later ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Changes {
-    /// What is checked out, and the files with it; branches stay.
+    /// What is checked out; branches stay, and what happens to index and files is a step.
     Head,
     /// Branches, tags, the current branch.
     Refs,
-    /// Index or work tree, in a way that no step describes.
-    Files,
-    /// Both.
+    /// Those, and index or work tree in a way that no step describes.
     RefsAndFiles,
     /// Configuration or remotes.
     Configuration,
@@ -172,8 +173,17 @@ impl Scene<'_, '_> {
         });
     }
 
-    /// Notes files whose text the publishing command pastes in.
+    /// Notes files whose text the publishing command pastes in, and what it reads.
     pub fn pasted(&mut self, more: &[PathBuf]) {
+        match &self.command.stdin {
+            Stdin::Text(text) if !text.is_empty() && !self.plan.inputs.contains(text) => {
+                self.plan.inputs.push(text.clone());
+            }
+            Stdin::File(path) if path.is_file() && !self.plan.pasted.contains(path) => {
+                self.plan.pasted.push(path.clone())
+            }
+            Stdin::Text(_) | Stdin::File(_) | Stdin::Empty | Stdin::Inherited | Stdin::Unknown(_) => {}
+        }
         for path in self.command.pasted.iter().chain(more) {
             if !self.plan.pasted.contains(path) {
                 self.plan.pasted.push(path.clone());
@@ -202,8 +212,8 @@ impl Meaning {
     pub(super) fn changes(&mut self, changes: Changes) {
         let (refs, files) = match changes {
             Changes::Refs => (Changed::Content, Changed::Nothing),
-            Changes::Head | Changes::Repository => (Changed::Nothing, Changed::Anything),
-            Changes::Files => (Changed::Nothing, Changed::Anything),
+            Changes::Head => (Changed::Nothing, Changed::Nothing),
+            Changes::Repository => (Changed::Nothing, Changed::Anything),
             Changes::RefsAndFiles => (Changed::Content, Changed::Anything),
             Changes::Configuration => (Changed::Anything, Changed::Nothing),
             Changes::Everything => (Changed::Anything, Changed::Anything),
@@ -253,6 +263,11 @@ impl Meaning {
         self.started.insert(format!("{code:?} {:?}", nested.dir))
     }
 
+    /// Whether the line has made no name that keeps what is checked out now.
+    pub(super) fn is_named_by_nothing_new(&self) -> bool {
+        self.made_refs.is_empty()
+    }
+
     /// Remembers a new name for what is checked out.
     pub(super) fn made_ref(&mut self, folder: &'static str, name: &BStr) {
         self.made_refs.push(MadeRef { folder, name: name.to_owned() });
@@ -271,8 +286,13 @@ impl Meaning {
         if git_globals::find(&git).is_none() {
             self.push_cloned(scene, &git);
         }
+        let chain = if self.head_moved { 0 } else { scene.command.chain };
+        let moved_to = MovedTo { revisions: self.branch.tips(chain), any_branch: self.head_moved };
+        let followed = moved_to.revisions.is_empty() || names_only(&args);
         for (args, state) in self.pushed(scene, &git, args, via) {
-            scene.plan.publishes.push(Publish::Push(PushRequest { git: git.clone(), args, state, via }));
+            let state = if state == State::AsNow && !followed { State::ContentChanged } else { state };
+            let moved_to = moved_to.clone();
+            scene.plan.publishes.push(Publish::Push(PushRequest { git: git.clone(), args, state, via, moved_to }));
         }
     }
 
@@ -299,7 +319,8 @@ impl Meaning {
     fn push_cloned(&self, scene: &mut Scene<'_, '_>, git: &GitContext) {
         for source in &self.cloned {
             let git = GitContext { dir: source.clone(), env: git.env.clone(), globals: Vec::new() };
-            let push = PushRequest { git, args: Vec::new(), state: State::AsNow, via: PushVia::OtherSide };
+            let (args, moved_to) = (Vec::new(), MovedTo::default());
+            let push = PushRequest { git, args, state: State::AsNow, via: PushVia::OtherSide, moved_to };
             scene.plan.publishes.push(Publish::Push(push));
         }
     }
@@ -348,8 +369,7 @@ impl Meaning {
         scene.pasted(&[]);
         let place = git_globals::find(&git).map(|place| place.git_dir);
         let steps = self.steps.iter().filter(|(of, _)| *of == place).map(|(_, step)| step.clone()).collect();
-        let written =
-            scene.shell.written().into_iter().map(|(path, bytes)| WrittenFile { path, bytes }).collect::<Vec<_>>();
+        let written = scene.shell.written();
         // What a program writes into files before cannot be read yet, and looking further afield would
         // not show it; a program that may stage as well is opaque by itself.
         let state = self.files.state();
@@ -357,9 +377,19 @@ impl Meaning {
     }
 
     /// Remembers a staging command for the next commit.
-    pub(super) fn stage(&mut self, git: &GitContext, verb: &str, args: &[Value]) {
+    pub(super) fn stage(&mut self, scene: &Scene<'_, '_>, git: &GitContext, verb: &str, args: &[Value]) {
         let place = git_globals::find(git).map(|place| place.git_dir);
-        let step = StagingStep { git: git.clone(), verb: verb.into(), args: arguments(args) };
+        let written = scene.shell.written();
+        let certain = scene.command.certainty == Certainty::Always;
+        let files_may_appear = scene.shell.anything_may_have_changed();
+        let step = StagingStep {
+            git: git.clone(),
+            verb: verb.into(),
+            args: arguments(args),
+            written,
+            certain,
+            files_may_appear,
+        };
         self.steps.push((place, step));
     }
 

@@ -5,6 +5,7 @@
 
 pub mod alias;
 pub mod ast;
+mod branch_moves;
 mod bypass;
 mod carried;
 mod files;

@@ -33,6 +33,8 @@ pub struct Plan {
     pub opaque: Vec<Opaque>,
     /// Files whose text the line would paste into a publishing command.
     pub pasted: Vec<PathBuf>,
+    /// Texts that publishing commands read from their standard input, where these are known.
+    pub inputs: Vec<Vec<u8>>,
 }
 
 impl Plan {
@@ -48,6 +50,7 @@ impl Plan {
             tamper: Vec::new(),
             opaque: Vec::new(),
             pasted: Vec::new(),
+            inputs: Vec::new(),
         }
     }
 
@@ -172,6 +175,17 @@ pub struct PushRequest {
     pub state: State,
     /// How the bytes would leave.
     pub via: PushVia,
+    /// Where earlier commands of the line leave the current branch.
+    pub moved_to: MovedTo,
+}
+
+/// Where the line leaves the current branch. What it records is a publish of its own.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MovedTo {
+    /// Revisions that the branch stands on; nothing when it is as now.
+    pub revisions: Vec<OsString>,
+    /// Whether it is not known which branch that is, so that any may bring them along.
+    pub any_branch: bool,
 }
 
 /// How a push would leave; they differ in refspecs, hooks and boundary.
@@ -223,15 +237,61 @@ pub struct StagingStep {
     pub verb: OsString,
     /// Its arguments; `None` is one or more words that are not known.
     pub args: Vec<Option<OsString>>,
+    /// Files as the line has left them when it runs.
+    pub written: Vec<WrittenFile>,
+    /// Whether it runs whenever the commit does.
+    pub certain: bool,
+    /// Whether an earlier command may have made files that nobody can list.
+    pub files_may_appear: bool,
 }
 
-/// A file that the command line itself writes.
-#[derive(Clone, Debug)]
+/// A file that the command line itself writes, or takes away.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WrittenFile {
     /// Its path, absolute.
     pub path: PathBuf,
-    /// Its bytes, when the line says them.
-    pub bytes: Option<Vec<u8>>,
+    /// What it may hold: one content, or several where a branch of the line decides; the last is the
+    /// likeliest.
+    pub contents: Vec<Content>,
+    /// Whether it may also be as it is on disk.
+    pub or_as_on_disk: bool,
+    /// Counts the writes of the line, so that a later one can be told from an earlier one.
+    pub serial: u64,
+}
+
+/// What a file holds that the line writes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Content {
+    /// These bytes.
+    Bytes(Vec<u8>),
+    /// What this file or folder of the disk holds.
+    CopyOf(PathBuf),
+    /// Nobody knows.
+    Unknown,
+    /// It is not there any more, nor what was below it.
+    Gone,
+}
+
+impl Content {
+    /// Bytes, where they are known.
+    pub fn of(bytes: Option<Vec<u8>>) -> Self {
+        bytes.map_or(Self::Unknown, Self::Bytes)
+    }
+}
+
+impl WrittenFile {
+    /// A file that surely holds this.
+    pub fn certainly(path: PathBuf, content: Content) -> Self {
+        Self { path, contents: vec![content], or_as_on_disk: false, serial: 0 }
+    }
+
+    /// The one content that it surely has.
+    pub fn certain(&self) -> Option<&Content> {
+        match self.contents.as_slice() {
+            [only] if !self.or_as_on_disk => Some(only),
+            _ => None,
+        }
+    }
 }
 
 /// Files and texts that leave by another way than git's pack protocol.

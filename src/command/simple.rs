@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 
 use bstr::{BStr, BString, ByteSlice};
 
-use super::plan::Plan;
+use super::plan::{Content, Plan, WrittenFile};
 use crate::text::SafeText;
 use crate::world::{Environment, World};
 
@@ -90,6 +90,9 @@ pub struct SimpleCommand<'w> {
     pub env: Env<'w>,
     /// Whether it runs whenever the line does.
     pub certainty: Certainty,
+    /// Tells lists joined by `&&` apart: of two commands with the same number the later one runs only when
+    /// the earlier one succeeded. 0 stands for itself alone.
+    pub chain: u64,
     /// Files whose text its words paste in (`$(cat FILE)`).
     pub pasted: Vec<PathBuf>,
     /// Wrappers it is run through, outermost first (`sudo`, `env`, `xargs` …).
@@ -307,8 +310,8 @@ pub trait ShellState {
     fn world(&self) -> &World;
     /// A file (absolute) as the line has left it.
     fn file(&self, path: &Path) -> FileSeen;
-    /// All files that the line has written so far, with their bytes where these are known.
-    fn written(&self) -> Vec<(PathBuf, Option<Vec<u8>>)>;
+    /// All files that the line has written or removed so far.
+    fn written(&self) -> Vec<WrittenFile>;
     /// Whether something may have changed any file (an opaque program, `git checkout`, `make` …).
     fn anything_may_have_changed(&self) -> bool;
 }
@@ -318,8 +321,8 @@ pub trait ShellState {
 pub struct Effect {
     /// Code that it runs in turn (`!alias`, `submodule foreach`, `rebase --exec`, editors, hooks …).
     pub run: Vec<Nested>,
-    /// Files (absolute) that it writes or removes, with their new bytes where these are known.
-    pub writes: Vec<(PathBuf, Option<Vec<u8>>)>,
+    /// Files (absolute) that it writes or removes.
+    pub writes: Vec<(PathBuf, Content)>,
     /// Whether it may change any file besides those, so that scripts read later cannot be relied on.
     pub changes_files: bool,
     /// How it ends.

@@ -98,8 +98,13 @@ fn of_commit(world: &World, request: &CommitRequest) -> Result<Payload, Fault> {
         State::AsNow => commit::payload(world, request),
         State::ContentChanged | State::Changed => {
             let mut payload = everything(world, &request.git, "the line changes the repository before it commits")?;
-            if let Ok(narrow) = commit::payload(world, request) {
-                payload.absorb(narrow);
+            match commit::payload(world, request) {
+                Ok(narrow) => payload.absorb(narrow),
+                // As it is now git would refuse; the line changes that.
+                Err(Fault::GitRefuses(why)) => {
+                    payload.notes.push(SafeText::new(&format!("as it is now, git would refuse the commit: {why}")));
+                }
+                Err(fault) => return Err(fault),
             }
             payload.exact = false;
             Ok(payload)

@@ -58,7 +58,7 @@ pub fn payload(world: &World, request: &WidestRequest) -> Result<Payload, Fault>
 /// # Errors
 /// When it cannot be listed or read.
 pub fn work_tree(world: &World, git: &GitContext) -> Result<Payload, Fault> {
-    let mut stage = Stage::open(world, git, &[])?;
+    let mut stage = Stage::open(world, git)?;
     let head = match &stage.head {
         Some(head) => head.clone(),
         None => parts::empty_tree(&stage)?,

@@ -8,7 +8,7 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use tyran::command::plan::{CommitRequest, CommitVerb, GitContext, StagingStep, State, WrittenFile};
+use tyran::command::plan::{CommitRequest, CommitVerb, Content, GitContext, StagingStep, State, WrittenFile};
 use tyran::payload::{Fault, Payload, commit};
 use tyran::world::{Caution, World};
 
@@ -49,6 +49,12 @@ impl<'a> Attempt<'a> {
         GitContext { dir: self.dir.clone(), env, globals: self.globals.iter().map(OsString::from).collect() }
     }
 
+    fn written_files(&self) -> Vec<WrittenFile> {
+        let content = |bytes: Option<&str>| Content::of(bytes.map(|bytes| bytes.as_bytes().to_vec()));
+        let written = self.written.iter();
+        written.map(|(path, bytes)| WrittenFile::certainly(self.dir.join(path), content(*bytes))).collect()
+    }
+
     fn request(&self, verb: CommitVerb, args: &[&str]) -> CommitRequest {
         let words =
             |words: &[&str]| words.iter().map(|word| (*word != "?").then(|| OsString::from(word))).collect::<Vec<_>>();
@@ -59,16 +65,16 @@ impl<'a> Attempt<'a> {
             steps: self
                 .steps
                 .iter()
-                .map(|step| StagingStep { git: self.context(), verb: step[0].into(), args: words(&step[1..]) })
-                .collect(),
-            written: self
-                .written
-                .iter()
-                .map(|(path, bytes)| WrittenFile {
-                    path: self.dir.join(path),
-                    bytes: bytes.map(|bytes| bytes.as_bytes().to_vec()),
+                .map(|step| StagingStep {
+                    git: self.context(),
+                    verb: step[0].into(),
+                    args: words(&step[1..]),
+                    written: self.written_files(),
+                    certain: true,
+                    files_may_appear: true,
                 })
                 .collect(),
+            written: self.written_files(),
             state: State::AsNow,
         }
     }

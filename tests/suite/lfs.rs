@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use sha2::{Digest, Sha256};
-use tyran::command::plan::{GitContext, PushRequest, PushVia, State};
+use tyran::command::plan::{GitContext, MovedTo, PushRequest, PushVia, State};
 use tyran::payload::push::{Network, PushOptions};
 use tyran::payload::{ItemKind, Payload, push};
 use tyran::world::{Caution, World};
@@ -20,7 +20,7 @@ fn payload(repo: &Repo<'_>, via: PushVia, args: &[&str]) -> Payload {
     let world = World::new(env.clone(), repo.dir.clone(), Caution::ByHand);
     let git = GitContext { dir: repo.dir.clone(), env, globals: Vec::new() };
     let args = args.iter().map(|word| Some(OsString::from(word))).collect();
-    let request = PushRequest { git, args, state: State::AsNow, via };
+    let request = PushRequest { git, args, state: State::AsNow, moved_to: MovedTo::default(), via };
     push::payload(&world, &request, PushOptions::new(Network::Unasked)).unwrap().payload
 }
 

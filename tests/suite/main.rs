@@ -24,6 +24,7 @@ mod report;
 mod rules;
 mod settings;
 mod setup;
+mod staging;
 mod suppress;
 mod text;
 mod upload;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bstr::{BStr, BString, ByteSlice};
 use clap::Parser;
-use tyran::command::plan::{CommitRequest, CommitVerb, GitContext, PushRequest, PushVia, State};
+use tyran::command::plan::{CommitRequest, CommitVerb, GitContext, MovedTo, PushRequest, PushVia, State};
 use tyran::payload::push::{Network, PushOptions};
 use tyran::payload::{Content, Fault, ItemKind, Payload, RemoteSide, Texts, commit, push, remote};
 use tyran::scan::fingerprint::Fingerprint;
@@ -30,7 +30,7 @@ fn context(repo: &Repo<'_>) -> (World, GitContext) {
 fn push(repo: &Repo<'_>, args: &[&str]) -> Payload {
     let (world, git) = context(repo);
     let args = args.iter().map(|word| Some(OsString::from(word))).collect();
-    let request = PushRequest { git, args, state: State::AsNow, via: PushVia::Push };
+    let request = PushRequest { git, args, state: State::AsNow, moved_to: MovedTo::default(), via: PushVia::Push };
     push::payload(&world, &request, PushOptions::new(Network::Unasked)).unwrap().payload
 }
 

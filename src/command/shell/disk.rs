@@ -5,6 +5,7 @@ use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use crate::command::plan::{Content, WrittenFile};
 use crate::command::simple::{FileSeen, ShellState};
 use crate::world::World;
 
@@ -14,7 +15,9 @@ pub const MAX_FILE_BYTES: u64 = 256 * 1024;
 /// What the line does to files.
 #[derive(Debug, Default)]
 pub struct Disk {
-    written: BTreeMap<PathBuf, Option<Vec<u8>>>,
+    written: BTreeMap<PathBuf, WrittenFile>,
+    /// How many writes there were.
+    writes: u64,
     /// Files whose bytes have been edited in place.
     edited: BTreeSet<PathBuf>,
     /// Whether something may have changed any file.
@@ -33,10 +36,23 @@ pub enum FileText {
 }
 
 impl Disk {
-    /// Notes that a file has been written, with its new bytes where they are known.
-    pub fn write(&mut self, path: PathBuf, bytes: Option<Vec<u8>>) {
+    /// Notes that a file has been written or removed; where that is not certain, what was there before
+    /// may still be.
+    pub fn write(&mut self, path: PathBuf, content: Content, certain: bool) {
+        let content = match content {
+            Content::Bytes(bytes) if bytes.len() as u64 > 4 * MAX_FILE_BYTES => Content::Unknown,
+            content => content,
+        };
         self.edited.remove(&path);
-        self.written.insert(path, bytes.filter(|bytes| bytes.len() as u64 <= 4 * MAX_FILE_BYTES));
+        self.writes += 1;
+        let (mut contents, mut or_as_on_disk) = (Vec::new(), !certain);
+        if !certain && let Some(before) = self.written.get(&path) {
+            contents.extend(before.contents.iter().filter(|other| **other != content).cloned());
+            or_as_on_disk = before.or_as_on_disk;
+        }
+        contents.push(content);
+        let written = WrittenFile { path: path.clone(), contents, or_as_on_disk, serial: self.writes };
+        self.written.insert(path, written);
     }
 
     /// Notes that a file has been edited in place.
@@ -49,9 +65,9 @@ impl Disk {
         if self.edited.contains(path) {
             return FileSeen::Changed("edited by this line".into());
         }
-        match self.written.get(path) {
-            Some(Some(bytes)) => FileSeen::Written(bytes.clone()),
-            Some(None) => FileSeen::Changed("written by this line".into()),
+        match self.written.get(path).map(WrittenFile::certain) {
+            Some(Some(Content::Bytes(bytes))) => FileSeen::Written(bytes.clone()),
+            Some(_) => FileSeen::Changed("written by this line".into()),
             None if self.anything => FileSeen::Changed("an earlier program of this line may have changed it".into()),
             None => FileSeen::AsOnDisk,
         }
@@ -62,9 +78,9 @@ impl Disk {
         if self.edited.contains(path) {
             return FileText::Unknown("edited earlier on this line");
         }
-        match self.written.get(path) {
-            Some(Some(bytes)) => return FileText::Known(bytes.clone()),
-            Some(None) => return FileText::Unknown("written earlier on this line"),
+        match self.written.get(path).map(WrittenFile::certain) {
+            Some(Some(Content::Bytes(bytes))) => return FileText::Known(bytes.clone()),
+            Some(_) => return FileText::Unknown("written earlier on this line"),
             None => {}
         }
         let Ok(file) = fs::File::open(path) else {
@@ -91,8 +107,8 @@ impl Disk {
         self.anything || self.edited.iter().chain(self.written.keys()).any(|path| path.starts_with(dir))
     }
 
-    fn all_written(&self) -> Vec<(PathBuf, Option<Vec<u8>>)> {
-        self.written.iter().map(|(path, bytes)| (path.clone(), bytes.clone())).collect()
+    fn all_written(&self) -> Vec<WrittenFile> {
+        self.written.values().cloned().collect()
     }
 }
 
@@ -111,7 +127,7 @@ impl ShellState for View<'_> {
         self.disk.seen(path)
     }
 
-    fn written(&self) -> Vec<(PathBuf, Option<Vec<u8>>)> {
+    fn written(&self) -> Vec<WrittenFile> {
         self.disk.all_written()
     }
 

@@ -353,6 +353,7 @@ impl Walk<'_, '_> {
                 dir: dir.clone(),
                 env: shell.env(self.world),
                 certainty,
+                chain: self.chain,
                 pasted: self.pasted.clone(),
                 wrappers: self.wrappers.clone(),
             };
@@ -377,9 +378,8 @@ impl Walk<'_, '_> {
     }
 
     fn take_effect(&mut self, effect: Effect, dir: Dir, shell: &Shell) {
-        for (path, bytes) in effect.writes {
-            let bytes = bytes.filter(|_| self.uncertain == 0);
-            self.disk.write(path, bytes);
+        for (path, content) in effect.writes {
+            self.disk.write(path, content, self.uncertain == 0 && !shell.dead);
         }
         self.disk.anything |= effect.changes_files;
         for nested in effect.run {

@@ -1,8 +1,10 @@
 //! Control flow: `&&`, `||`, pipelines, groups, conditions, `case`.
 
+use bstr::{BStr, ByteSlice};
+
 use super::state::{Dirs, Shell};
 use super::{Ends, Walk};
-use crate::command::ast::{AndOr, Arm, Command, CommandKind, Joint, List, Pipeline, Word};
+use crate::command::ast::{AndOr, Arm, Command, CommandKind, Joint, List, Part, Pipeline, Word};
 use crate::command::lex::Dialect;
 use crate::command::simple::{Stdin, Value};
 use crate::command::words::pattern::matches;
@@ -22,6 +24,20 @@ impl Walk<'_, '_> {
     fn joined(&mut self, item: &AndOr, shell: Shell) -> Ends {
         let errexit = shell.options.errexit && self.in_condition == 0;
         let alone = item.rest.is_empty();
+        let around = self.chain;
+        self.next_chain(alone);
+        let ends = self.joined_items(item, shell, errexit, alone);
+        self.chain = around;
+        ends
+    }
+
+    /// A list of its own: of one command, 0.
+    fn next_chain(&mut self, alone: bool) {
+        self.chains += 1;
+        self.chain = if alone { 0 } else { self.chains };
+    }
+
+    fn joined_items(&mut self, item: &AndOr, shell: Shell, errexit: bool, alone: bool) -> Ends {
         let ends = if alone {
             self.pipeline(&item.first, shell)
         } else {
@@ -31,6 +47,7 @@ impl Walk<'_, '_> {
             return ends;
         }
         let (mut success, mut failure) = ends.split();
+        let mut asked = asks(&item.first);
         for (index, (joint, pipeline)) in item.rest.iter().enumerate() {
             let last = index + 1 == item.rest.len();
             let run = |walk: &mut Self, shell: Shell| {
@@ -43,15 +60,21 @@ impl Walk<'_, '_> {
             match joint {
                 Joint::And => {
                     let may_fail = u32::from(!failure.dead);
+                    // What stands behind a question runs or not; behind other commands it nearly always does.
+                    let decided = if asked { may_fail } else { 0 };
+                    self.uncertain += decided;
                     self.uncertain_output += may_fail;
                     let (succeeded, mut failed) = run(self, success).split();
                     self.uncertain_output -= may_fail;
+                    self.uncertain -= decided;
+                    asked |= asks(pipeline);
                     success = succeeded;
                     // Under `set -e` only a failure of the last command ends the shell.
                     failed.dead |= last && errexit;
                     failure = failure.merge(failed);
                 }
                 Joint::Or => {
+                    self.next_chain(false);
                     let may_succeed = u32::from(!success.dead);
                     self.uncertain += may_succeed;
                     self.uncertain_output += may_succeed;
@@ -330,4 +353,50 @@ pub(in crate::command) fn any_many(values: &[Value]) -> bool {
 /// A directory that is not known.
 pub(in crate::command) fn lost(why: &'static str) -> Dirs {
     Dirs::unknown(why)
+}
+
+/// Whether a pipeline is run for its exit code: `grep -q`, `test`, `git diff --quiet`.
+fn asks(pipeline: &Pipeline) -> bool {
+    const QUESTIONS: &[&str] = &[
+        "test",
+        "[",
+        "grep",
+        "egrep",
+        "fgrep",
+        "rg",
+        "ag",
+        "diff",
+        "cmp",
+        "command",
+        "which",
+        "hash",
+        "false",
+        "read",
+        "pgrep",
+        "mountpoint",
+        "pidof",
+        "ping",
+        "nc",
+    ];
+    const OF_GIT: &[&str] = &["diff-index", "diff-files", "rev-parse", "show-ref", "merge-base", "grep", "ls-remote"];
+    let Some(last) = pipeline.commands.last() else { return false };
+    match &last.kind {
+        CommandKind::Condition(_) | CommandKind::Arithmetic(_) => true,
+        CommandKind::Simple(simple) => {
+            let name = simple.words.first().and_then(literal);
+            let verb = simple.words.get(1).and_then(literal);
+            let quiet = simple.words.iter().filter_map(literal).any(|word| word == "--quiet" || word == "--exit-code");
+            let of_git =
+                verb.is_some_and(|verb| OF_GIT.iter().any(|known| *known == verb) || (verb == "diff" && quiet));
+            name.is_some_and(|name| QUESTIONS.iter().any(|known| *known == name) || (name == "git" && of_git))
+        }
+        _ => pipeline.negated,
+    }
+}
+
+fn literal(word: &Word) -> Option<&BStr> {
+    match word.parts.as_slice() {
+        [Part::Literal(text)] => Some(text.as_bstr()),
+        _ => None,
+    }
 }

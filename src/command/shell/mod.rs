@@ -67,6 +67,9 @@ pub struct Walk<'w, 'v> {
     uncertain: u32,
     /// The same for output: also the right side of `&&`.
     uncertain_output: u32,
+    /// The list joined by `&&` that is walked, and how many there were.
+    chain: u64,
+    chains: u64,
     /// How many conditions surround this point, in which `set -e` does not hold.
     in_condition: u32,
     captures: Vec<Capture>,
@@ -151,6 +154,8 @@ impl<'w, 'v> Walk<'w, 'v> {
             nesting: 0,
             uncertain: 0,
             uncertain_output: 0,
+            chain: 0,
+            chains: 0,
             in_condition: 0,
             captures: Vec::new(),
             loops: Vec::new(),

@@ -1,7 +1,5 @@
 //! Redirections: what commands read, and which files they write.
 
-use std::path::PathBuf;
-
 use bstr::{BStr, BString, ByteSlice};
 
 use super::capture::{Capture, Printed};
@@ -73,8 +71,7 @@ impl Walk<'_, '_> {
     }
 
     fn write_captured(&mut self, path: &Value, append: bool, capture: Capture, shell: &Shell) {
-        let bytes = capture.text().ok().filter(|_| self.uncertain == 0 && !shell.dead);
-        self.write_file(path, append, bytes, shell);
+        self.write_file(path, append, capture.text().ok(), shell);
     }
 
     /// A file is written by the line itself: tampering is looked for, then it is remembered.
@@ -82,6 +79,7 @@ impl Walk<'_, '_> {
         if self.probing > 0 {
             return;
         }
+        let certain = self.uncertain == 0 && !shell.dead;
         let absolute = path.known().and_then(|path| self.absolute(path, shell));
         let bytes = match (append, bytes, &absolute) {
             (true, Some(bytes), Some(path)) => match self.disk.text(path) {
@@ -92,11 +90,12 @@ impl Walk<'_, '_> {
             (_, bytes, _) => bytes,
         };
         let view = super::disk::View { world: self.world, disk: &self.disk };
+        let surely = bytes.as_deref().filter(|_| certain);
         for dir in shell.dirs.each() {
-            self.verbs.write(path, &dir, bytes.as_deref(), &view, &mut self.plan);
+            self.verbs.write(path, &dir, surely, &view, &mut self.plan);
         }
         match absolute {
-            Some(path) => self.disk.write(path, bytes),
+            Some(path) => self.disk.write(path, crate::command::plan::Content::of(bytes), certain),
             None => self.disk.anything = true,
         }
     }
@@ -275,7 +274,10 @@ impl Walk<'_, '_> {
         match self.absolute(text, shell) {
             Some(path) => match self.disk.seen(&path) {
                 crate::command::simple::FileSeen::Written(bytes) => Stdin::Text(bytes),
-                crate::command::simple::FileSeen::Changed(why) => Stdin::Unknown(why),
+                crate::command::simple::FileSeen::Changed(why) => {
+                    self.paste(&path);
+                    Stdin::Unknown(why)
+                }
                 crate::command::simple::FileSeen::AsOnDisk => Stdin::File(path),
             },
             None => Stdin::Unknown("a file in a directory that is not known".into()),
@@ -320,15 +322,23 @@ impl Walk<'_, '_> {
             Stdin::Unknown(why) => Err(why.clone()),
             Stdin::File(path) => match self.disk.text(path) {
                 FileText::Known(bytes) => {
-                    let path: PathBuf = path.clone();
-                    if !self.pasted.contains(&path) {
-                        self.pasted.push(path);
-                    }
+                    self.paste(path);
                     Ok(bytes)
                 }
                 FileText::Absent => Err("a file that is not there".into()),
-                FileText::Unknown(why) => Err(why.into()),
+                FileText::Unknown(why) => {
+                    self.paste(path);
+                    Err(why.into())
+                }
             },
+        }
+    }
+
+    /// Notes a file whose text may come into a word. Where it is not known what it will hold, or it is
+    /// too large to be carried along, it is read as it is now.
+    fn paste(&mut self, path: &std::path::Path) {
+        if !self.pasted.iter().any(|known| known == path) && path.is_file() {
+            self.pasted.push(path.to_owned());
         }
     }
 

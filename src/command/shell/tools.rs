@@ -62,7 +62,7 @@ impl Walk<'_, '_> {
         let append =
             options.has(b'a') || arguments.iter().any(|word| word.known().is_some_and(|word| word == "--append"));
         let pasted = self.pasted.len();
-        let bytes = self.stdin_text(&stdin).ok().filter(|_| self.uncertain == 0 && !shell.dead);
+        let bytes = self.stdin_text(&stdin).ok();
         self.pasted.truncate(pasted);
         for operand in options.operands {
             let device = operand.known().is_some_and(|path| path.starts_with(b"/dev/"));

@@ -132,8 +132,12 @@ impl CommitArgs {
 
     /// Whether git would start an editor on the message.
     pub fn asks_editor(&self) -> bool {
-        let given = !self.messages.is_empty() || self.file.is_some() || !self.reused.is_empty();
-        self.edit || (!given && !self.no_edit)
+        self.edit || (!self.gives_message() && !self.no_edit)
+    }
+
+    /// Whether the words give a message.
+    pub fn gives_message(&self) -> bool {
+        !self.messages.is_empty() || self.file.is_some() || !self.reused.is_empty()
     }
 
     fn option(&mut self, name: &'static str, negated: bool, value: Option<OsString>) {

@@ -18,6 +18,7 @@ use crate::text::SafeText;
 use crate::world::Caution;
 
 use super::args::CommitArgs;
+use super::laid::{AsLeft, as_left};
 use super::site::Located;
 use super::stage::{Stage, nul_separated};
 
@@ -58,20 +59,31 @@ pub fn read(
         }
     }
     let asks = args.asks_editor() || (args.amend && !args.no_edit && args.messages.is_empty() && args.file.is_none());
-    if asks || args.no_edit || args.doubtful {
+    // What git prepared is the message only where no other is given (`prepare_to_commit`).
+    if !(args.gives_message() || args.amend) || args.doubtful {
         prepared(stage, located, args, written, &mut message);
     }
     if asks {
         stage.notes.push("the message can be changed in an editor; what is typed there is not known now".into());
         status_text(stage, args, &mut message)?;
     }
-    if args.amend {
-        message.commits.extend(stage.head.clone());
+    match stage.head.clone().filter(|_| args.amend) {
+        // The author and further headers stay; the message is replaced.
+        Some(head) if args.gives_message() && !args.doubtful => message.texts.push(headers_of(stage, &head)?),
+        Some(head) => message.commits.push(head),
+        None => {}
     }
     trailers(stage, args, &mut message)?;
     signers(stage, args, &mut message);
     identities(stage, &mut message)?;
     Ok(message)
+}
+
+/// What an amended commit keeps beside its message: everything before the first empty line.
+fn headers_of(stage: &Stage<'_>, commit: &str) -> Result<BString, Fault> {
+    let whole = stage.git(["cat-file", "commit", commit]).with_replacements().stdout()?;
+    let end = whole.find("\n\n").unwrap_or(whole.len());
+    Ok(whole.get(..end).unwrap_or_default().into())
 }
 
 /// The file of `-F` or `-t`, whose bytes the line itself may write.
@@ -83,14 +95,14 @@ fn file_text(stage: &mut Stage<'_>, located: &Located, file: &OsStr, written: &[
     }
     let path = located.context.dir.join(&located.missing).join(file);
     let real = |path: &Path| super::site::below(Path::new("/"), path);
-    match written.iter().rev().find(|own| own.path == path || (real(&own.path) == real(&path))) {
-        Some(WrittenFile { bytes: Some(bytes), .. }) => message.texts.push(bytes.clone().into()),
-        Some(WrittenFile { bytes: None, .. }) => {
+    match as_left(written, |own| own == path || real(own) == real(&path)) {
+        AsLeft::Texts(texts) => message.texts.extend(texts.into_iter().map(Into::into)),
+        AsLeft::Unknown => {
             stage.unseen.push("a message file that the line writes".into());
             stage.exact = false;
         }
-        None if path.is_file() => message.files.push(path),
-        None => {
+        AsLeft::OnDisk if path.is_file() => message.files.push(path),
+        AsLeft::OnDisk => {
             let name = SafeText::quoted(file.as_bytes(), 200);
             stage.unseen.push(SafeText::new(&format!("the message file {name}, which is not there now")));
             stage.exact = false;

@@ -5,6 +5,7 @@
 //! and object folder, never on the user's. Where a form is not known, everything it could record.
 
 mod args;
+mod laid;
 mod message;
 mod options;
 mod other;
@@ -14,6 +15,7 @@ mod programs;
 mod select;
 pub(super) mod site;
 pub(super) mod stage;
+mod stash;
 mod steps;
 mod tables;
 
@@ -52,7 +54,7 @@ fn commit(world: &World, request: &CommitRequest) -> Result<Payload, Fault> {
         return Ok(Payload { exact: true, ..Payload::default() });
     }
     let located = Located::of(&request.git);
-    let mut stage = Stage::open(world, &request.git, &request.written)?;
+    let mut stage = Stage::open(world, &request.git)?;
     if request.state != State::AsNow {
         stage.exact = false;
     }
@@ -64,16 +66,37 @@ fn commit(world: &World, request: &CommitRequest) -> Result<Payload, Fault> {
     for step in &request.steps {
         steps::run(&mut stage, step)?;
     }
+    stage.lay_written(&request.written)?;
     let trees = select::trees(&mut stage, &located, &args)?;
     let mut message = message::read(&mut stage, &located, &args, &request.written)?;
     message::hooks(&mut stage, &mut message)?;
     let parents = parents(&stage, &args)?;
     let mut wanted = Wanted::default();
     parts::entering(&stage, &trees, &parents, &mut wanted)?;
-    let tips: Vec<String> = stage.tips.iter().cloned().collect();
-    parts::entering(&stage, &trees_of(&stage, &tips)?, &parents, &mut wanted)?;
-    message.commits.extend(tips);
+    taken_over(&stage, &parents, &mut wanted)?;
+    message.commits.extend(messages_taken_over(&stage, &args)?);
     assemble(stage, wanted, message)
+}
+
+/// What other commits bring: a merge is made of lines of its sides.
+fn taken_over(stage: &Stage<'_>, parents: &[String], wanted: &mut Wanted) -> Result<(), Fault> {
+    let commits: Vec<String> = stage.tips.iter().chain(&stage.taken).cloned().collect();
+    parts::entering(stage, &trees_of(stage, &commits)?, parents, wanted)
+}
+
+/// Commits whose messages could come into the new one's: those that are applied, and for a squash all
+/// that it brings, unless the words give a message.
+fn messages_taken_over(stage: &Stage<'_>, args: &CommitArgs) -> Result<Vec<String>, Fault> {
+    let tips: Vec<String> = stage.tips.iter().cloned().collect();
+    if tips.is_empty() || (args.gives_message() && !args.doubtful) {
+        return Ok(Vec::new());
+    }
+    if !stage.squashed {
+        return Ok(tips);
+    }
+    let asked = ["rev-list".to_owned()].into_iter().chain(tips).chain(["--not".to_owned()]).chain(stage.head.clone());
+    let listed = stage.git(asked).with_replacements().stdout()?;
+    Ok(listed.lines().map(|line| line.to_str_lossy().into_owned()).collect())
 }
 
 /// The new commit's parents; the empty tree for a root.

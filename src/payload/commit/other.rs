@@ -17,6 +17,7 @@ use crate::command::plan::CommitRequest;
 use crate::payload::{Fault, Payload};
 use crate::world::World;
 
+use super::laid::{AsLeft, as_left};
 use super::message::{self, Message};
 use super::parts::{self, Wanted};
 use super::site::Located;
@@ -59,7 +60,7 @@ fn kind(verb: &OsStr) -> Kind {
 /// When git cannot say where it works, or an object is missing.
 pub fn payload(world: &World, request: &CommitRequest, verb: &OsStr) -> Result<Payload, Fault> {
     let located = Located::of(&request.git);
-    let mut stage = match Stage::open(world, &request.git, &request.written) {
+    let mut stage = match Stage::open(world, &request.git) {
         Ok(stage) => stage,
         // Plumbing needs no work tree: what its words say and name is what it can add.
         Err(Fault::GitRefuses(_)) => return without_work_tree(&located, request),
@@ -68,6 +69,7 @@ pub fn payload(world: &World, request: &CommitRequest, verb: &OsStr) -> Result<P
     for step in &request.steps {
         steps::run(&mut stage, step)?;
     }
+    stage.lay_written(&request.written)?;
     stage.exact = false;
     let mut message = words(&located, request);
     let mut wanted = Wanted::default();
@@ -94,7 +96,9 @@ pub fn payload(world: &World, request: &CommitRequest, verb: &OsStr) -> Result<P
             stage.update_tracked(&located.context, &[])?;
         }
     }
-    stage.snapshot()?;
+    if records_index(&stage, verb, request) {
+        stage.snapshot()?;
+    }
     let trees: Vec<String> = std::mem::take(&mut stage.snapshots).into_iter().collect();
     parts::entering(&stage, &trees, &head_trees, &mut wanted)?;
     message.commits.extend(commits);
@@ -119,6 +123,22 @@ fn finish(mut stage: Stage<'_>, wanted: Wanted, mut message: Message) -> Result<
     assemble(stage, wanted, message)
 }
 
+/// Whether what is staged can come into such a commit. git starts a merge, a pick, a rebase or mails only
+/// where the index is as `HEAD`; what was staged since it stopped is recorded when it goes on.
+fn records_index(stage: &Stage<'_>, verb: &OsStr, request: &CommitRequest) -> bool {
+    let starts_clean = matches!(verb.to_str(), Some("merge" | "cherry-pick" | "revert" | "rebase" | "am" | "pull"));
+    let in_progress = ["MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply", "sequencer"]
+        .iter()
+        .any(|name| stage.site.git_dir.join(name).exists());
+    let goes_on = request.args.iter().any(|word| match word {
+        None => true,
+        Some(word) => ["--cont", "--skip", "--ff", "-r", "--res", "--autos"]
+            .iter()
+            .any(|start| word.as_bytes().starts_with(start.as_bytes())),
+    });
+    !starts_clean || in_progress || goes_on
+}
+
 /// The words as text, and the files that they name (`-F FILE`, mailboxes).
 fn words(located: &Located, request: &CommitRequest) -> Message {
     let known: Vec<&[u8]> = request.args.iter().flatten().map(|word| word.as_bytes()).collect();
@@ -127,10 +147,9 @@ fn words(located: &Located, request: &CommitRequest) -> Message {
         let attached = word.as_bytes().find_byte(b'=').and_then(|place| word.as_bytes().get(place + 1..));
         for name in [Some(word.as_bytes()), attached, word.as_bytes().strip_prefix(b"-F")].into_iter().flatten() {
             let path = located.context.dir.join(OsStr::from_bytes(name));
-            let written = request.written.iter().find(|file| file.path == path);
-            match written.and_then(|file| file.bytes.clone()) {
-                Some(bytes) => message.texts.push(bytes.into()),
-                None => message.files.extend(files_of(&path)),
+            match as_left(&request.written, |written| written == path) {
+                AsLeft::Texts(texts) => message.texts.extend(texts.into_iter().map(Into::into)),
+                AsLeft::OnDisk | AsLeft::Unknown => message.files.extend(files_of(&path)),
             }
         }
     }
@@ -152,6 +171,7 @@ fn files_of(path: &Path) -> Vec<std::path::PathBuf> {
 /// The commits that the words name; every local branch when words are not known.
 fn named(stage: &mut Stage<'_>, request: &CommitRequest) -> Result<BTreeSet<String>, Fault> {
     let mut commits = std::mem::take(&mut stage.tips);
+    commits.append(&mut stage.taken);
     if request.args.iter().any(Option::is_none) {
         stage.notes.push("words are not known: every local branch is taken".into());
         let branches = stage.git(["for-each-ref", "--format=%(objectname)", "refs/heads"]).stdout()?;

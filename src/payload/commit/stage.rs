@@ -15,15 +15,16 @@ use std::sync::Arc;
 
 use bstr::{BString, ByteSlice};
 
-use crate::command::plan::{GitContext, WrittenFile};
+use crate::command::plan::GitContext;
 use crate::payload::Fault;
 use crate::text::SafeText;
 use crate::world::World;
 use crate::world::git::GitCall;
 use crate::world::scratch::Scratch;
 
+use super::laid::Others;
 use super::programs::{self, Programs};
-use super::site::{Located, Site, below, globals_without_place};
+use super::site::{Located, Site, globals_without_place};
 
 /// Content that a path will have, though the disk does not show it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,10 +53,20 @@ pub struct Stage<'a> {
     pub(in crate::payload) head: Option<String>,
     /// Paths below the top whose content will differ from the disk.
     pub(in crate::payload) laid: BTreeMap<BString, Laid>,
+    /// What such a path may hold instead, where a branch of the line decides.
+    pub(super) others: BTreeMap<BString, Others>,
+    /// The last write of the line that is laid.
+    pub(super) laid_until: Option<u64>,
     /// Trees that could be recorded beside the final one.
     pub(in crate::payload) snapshots: BTreeSet<String>,
     /// Revisions whose content could be taken over.
     pub(in crate::payload) tips: BTreeSet<String>,
+    /// Commits whose content, but not whose message, could be taken over (a stash).
+    pub(super) taken: BTreeSet<String>,
+    /// Whether the messages of `tips` and of what they bring come into the message (`merge --squash`).
+    pub(super) squashed: bool,
+    /// The index and what was laid before the line stashed them.
+    pub(super) stashed: Vec<super::stash::Stashed>,
     /// Files whose text could become content (patches).
     pub(in crate::payload) files: BTreeSet<PathBuf>,
     pub(in crate::payload) notes: Vec<SafeText>,
@@ -70,7 +81,7 @@ impl<'a> Stage<'a> {
     ///
     /// # Errors
     /// When git cannot say where the command works, or the scratch place cannot be made.
-    pub fn open(world: &'a World, git: &GitContext, written: &[WrittenFile]) -> Result<Self, Fault> {
+    pub fn open(world: &'a World, git: &GitContext) -> Result<Self, Fault> {
         let located = Located::of(git);
         let found = Site::find(world, &located.context)?;
         let scratch = Scratch::new().map_err(|error| scratch_fault(&error))?;
@@ -93,8 +104,13 @@ impl<'a> Stage<'a> {
             programs,
             head: None,
             laid: BTreeMap::new(),
+            others: BTreeMap::new(),
+            laid_until: None,
             snapshots: BTreeSet::new(),
             tips: BTreeSet::new(),
+            taken: BTreeSet::new(),
+            squashed: false,
+            stashed: Vec::new(),
             files: BTreeSet::new(),
             notes: Vec::new(),
             unseen: Vec::new(),
@@ -103,7 +119,6 @@ impl<'a> Stage<'a> {
             site,
         };
         stage.head.clone_from(&stage.site.head);
-        stage.lay_written(written)?;
         Ok(stage)
     }
 
@@ -147,20 +162,6 @@ impl<'a> Stage<'a> {
         Ok((done.status.success() && !text.is_empty()).then_some(text))
     }
 
-    /// Notes the files that the line writes, with their bytes converted as staging would.
-    fn lay_written(&mut self, written: &[WrittenFile]) -> Result<(), Fault> {
-        for file in written {
-            let Some(path) = below(&self.top, &file.path) else { continue };
-            let path = BString::from(path.as_os_str().as_bytes());
-            let laid = match &file.bytes {
-                Some(bytes) => Laid::Blob(self.hash(bytes.clone(), &path)?),
-                None => Laid::Unknown,
-            };
-            self.laid.insert(path, laid);
-        }
-        Ok(())
-    }
-
     /// The blob that staging `bytes` at `path` would make, written to the scratch objects.
     ///
     /// # Errors
@@ -195,23 +196,47 @@ impl<'a> Stage<'a> {
         Ok(if done.status.success() { nul_separated(&done.stdout) } else { Vec::new() })
     }
 
-    /// Enters laid content into the scratch index; what is gone leaves it.
+    /// Enters laid content into the scratch index; what is gone leaves it. Where a path may hold something
+    /// else as well, that is kept as a snapshot.
     ///
     /// # Errors
     /// When the index cannot be written.
     pub fn enter(&mut self, paths: &[BString]) -> Result<(), Fault> {
+        let others: Vec<&Others> = paths.iter().filter_map(|path| self.others.get(path)).collect();
+        let rounds = others.iter().map(|others| others.contents.len()).max().unwrap_or_default();
+        if others.iter().any(|others| others.or_as_on_disk) {
+            self.exact = false;
+            self.snapshot()?;
+        }
+        for round in 0..rounds {
+            let laid: Vec<(BString, Laid)> = paths
+                .iter()
+                .filter_map(|path| Some((path.clone(), self.others.get(path)?.contents.get(round)?.clone())))
+                .collect();
+            self.enter_these(&laid)?;
+            self.exact = false;
+            self.snapshot()?;
+        }
+        let laid: Vec<(BString, Laid)> =
+            paths.iter().filter_map(|path| Some((path.clone(), self.laid.get(path)?.clone()))).collect();
+        self.enter_these(&laid)
+    }
+
+    fn enter_these(&mut self, laid: &[(BString, Laid)]) -> Result<(), Fault> {
         let mut lines = Vec::new();
         let mut gone = Vec::new();
-        for path in paths {
-            match self.laid.get(path) {
-                Some(Laid::Blob(oid)) => lines.push((path, oid.as_str())),
-                Some(Laid::Unknown) => {
+        for (path, laid) in laid {
+            match laid {
+                Laid::Blob(oid) => lines.push((path, oid.as_str())),
+                Laid::Unknown => {
                     let name = SafeText::quoted(path, 200);
-                    self.unseen.push(SafeText::new(&format!("{name}, which the line writes before it is staged")));
+                    let what = SafeText::new(&format!("{name}, which the line writes before it is staged"));
+                    if !self.unseen.contains(&what) {
+                        self.unseen.push(what);
+                    }
                     self.exact = false;
                 }
-                Some(Laid::Gone) => gone.push(path),
-                None => {}
+                Laid::Gone => gone.push(path),
             }
         }
         if !lines.is_empty() {

@@ -20,17 +20,17 @@ use super::stage::{Laid, Stage, nul_separated};
 use super::tables::{ADD, APPLY, CHECKOUT, MOVE, REMOVE, RESET, RESTORE, UPDATE_INDEX_PLAIN};
 
 /// Options and operands of one step.
-struct Parsed {
+pub(super) struct Parsed {
     options: Vec<(&'static str, bool, Option<OsString>)>,
     /// Operands before and after `--`.
-    before: Vec<OsString>,
+    pub(super) before: Vec<OsString>,
     after: Vec<OsString>,
     dashes: bool,
-    doubtful: bool,
+    pub(super) doubtful: bool,
 }
 
 impl Parsed {
-    fn new(arguments: Arguments) -> Self {
+    pub(super) fn new(arguments: Arguments) -> Self {
         let mut parsed = Self {
             options: Vec::new(),
             before: Vec::new(),
@@ -50,7 +50,7 @@ impl Parsed {
     }
 
     /// Whether the last word on `name` sets it.
-    fn has(&self, name: &str) -> bool {
+    pub(super) fn has(&self, name: &str) -> bool {
         self.options.iter().rev().find(|(other, ..)| *other == name).is_some_and(|(_, negated, _)| !negated)
     }
 
@@ -58,7 +58,7 @@ impl Parsed {
         self.options.iter().rev().find(|(other, ..)| *other == name).and_then(|(_, _, value)| value.as_ref())
     }
 
-    fn operands(&self) -> Vec<OsString> {
+    pub(super) fn operands(&self) -> Vec<OsString> {
         self.before.iter().chain(&self.after).cloned().collect()
     }
 
@@ -77,9 +77,14 @@ pub fn run(stage: &mut Stage<'_>, step: &StagingStep) -> Result<(), Fault> {
     if !stage.fresh && !works_here(stage, &located)? {
         return Ok(());
     }
+    stage.lay_written(&step.written)?;
+    if !step.certain {
+        stage.exact = false;
+        stage.snapshot()?;
+    }
     let verb = step.verb.to_string_lossy().into_owned();
     match verb.as_str() {
-        "add" | "stage" => add(stage, &located, &step.args),
+        "add" | "stage" => add(stage, &located, &step.args, step.files_may_appear),
         "rm" => remove(stage, &located, &step.args),
         "mv" => rename(stage, &located, &step.args),
         "restore" => restore(stage, &located, &step.args),
@@ -87,6 +92,16 @@ pub fn run(stage: &mut Stage<'_>, step: &StagingStep) -> Result<(), Fault> {
         "checkout" | "switch" => checkout(stage, &located, &step.args),
         "apply" => apply(stage, &located, &step.args),
         "update-index" => update_index(stage, &located, &step.args),
+        "stash" => super::stash::run(stage, &located, &step.args),
+        "clean" | "sparse-checkout" => {
+            // Files go away, or come back as the index has them.
+            stage.exact = false;
+            stage.snapshot()
+        }
+        "merge" => {
+            stage.squashed |= step.args.iter().flatten().any(|word| word == "--squash");
+            takes_over(stage, &located, &step.args)
+        }
         _ => takes_over(stage, &located, &step.args),
     }
 }
@@ -96,7 +111,7 @@ fn works_here(stage: &Stage<'_>, located: &Located) -> Result<bool, Fault> {
     Ok(Site::find(stage.world, &located.context)?.is_some_and(|site| site.index == stage.site.index))
 }
 
-fn add(stage: &mut Stage<'_>, located: &Located, words: &[Option<OsString>]) -> Result<(), Fault> {
+fn add(stage: &mut Stage<'_>, located: &Located, words: &[Option<OsString>], may_appear: bool) -> Result<(), Fault> {
     let parsed = Parsed::new(read(words, ADD));
     let nothing = parsed.has("dry-run") || parsed.has("refresh");
     if nothing && !parsed.doubtful {
@@ -137,11 +152,17 @@ fn add(stage: &mut Stage<'_>, located: &Located, words: &[Option<OsString>]) -> 
     if paths.is_empty() && !whole {
         return Ok(());
     }
-    add_paths(stage, located, &flags, &paths)
+    add_paths(stage, located, &flags, &paths, may_appear)
 }
 
 /// `git add` with these flags, laid content entered before (so that git knows the path) and after.
-fn add_paths(stage: &mut Stage<'_>, located: &Located, flags: &[OsString], paths: &[OsString]) -> Result<(), Fault> {
+fn add_paths(
+    stage: &mut Stage<'_>,
+    located: &Located,
+    flags: &[OsString],
+    paths: &[OsString],
+    may_appear: bool,
+) -> Result<(), Fault> {
     let tracked_only = flags.iter().any(|flag| flag == "--update" || flag == "--renormalize");
     let forced = flags.iter().any(|flag| flag == "--force");
     let mut laid = stage.laid_matching(&located.context, paths)?;
@@ -165,7 +186,7 @@ fn add_paths(stage: &mut Stage<'_>, located: &Located, flags: &[OsString], paths
         let (excluding, including): (Vec<_>, Vec<_>) = paths.iter().cloned().partition(|path| excludes(path));
         for path in including {
             let done = run(stage, &[vec![path.clone()], excluding.clone()].concat())?;
-            if !done.status.success() && done.stderr.contains_str("did not match any files") {
+            if may_appear && !done.status.success() && done.stderr.contains_str("did not match any files") {
                 let name = SafeText::quoted(path.as_bytes(), 200);
                 stage.unseen.push(SafeText::new(&format!("{name}, which is not there now")));
             }
@@ -338,7 +359,12 @@ fn restore(stage: &mut Stage<'_>, located: &Located, words: &[Option<OsString>])
 }
 
 /// Lays the content of a tree (of the index, without one) over the work-tree files that match.
-fn lay_tree(stage: &mut Stage<'_>, located: &Located, tree: Option<&str>, paths: &[OsString]) -> Result<(), Fault> {
+pub(super) fn lay_tree(
+    stage: &mut Stage<'_>,
+    located: &Located,
+    tree: Option<&str>,
+    paths: &[OsString],
+) -> Result<(), Fault> {
     let scratch = stage.scratch.path().join("tree");
     let args = ["ls-files", "-s", "-z", "--full-name", "--"].map(OsString::from);
     let mut call = stage.git_in(&located.context, args.into_iter().chain(paths.iter().cloned()));
@@ -442,9 +468,14 @@ fn checkout(stage: &mut Stage<'_>, located: &Located, words: &[Option<OsString>]
     let Some(commit) = stage.resolve(OsStr::new(&revision), "commit")? else { return Ok(()) };
     if let Some(head) = stage.head.clone().filter(|head| *head != commit) {
         stage.snapshot()?;
-        let done = stage.git(["read-tree", "-m", &head, &commit]).run()?;
+        // With `-u` git looks at the files too, as a checkout does; `-n` changes none of them.
+        let tried = stage.git(["read-tree", "-n", "-u", "-m", &head, &commit]).run()?;
+        let done = if tried.status.success() { stage.git(["read-tree", "-m", &head, &commit]).run()? } else { tried };
         if !done.status.success() {
+            // git refuses, and the line may go on; where files that are ignored are in the way, it does not.
             stage.complaint(&done.stderr);
+            stage.taken.insert(commit);
+            return Ok(());
         }
         // Files that differ between the two will be the new commit's.
         let changed = stage.git(["diff-tree", "-r", "-z", "--name-only", &head, &commit]).stdout()?;

@@ -27,6 +27,22 @@ pub(super) const ADD: &[Spec] = &[
     spec("pathspec-file-nul", None, Takes::Nothing),
 ];
 
+/// `stash push` and `save`, `pop` and `apply`.
+pub(super) const STASH: &[Spec] = &[
+    spec("patch", Some(b'p'), Takes::Nothing),
+    spec("staged", Some(b'S'), Takes::Nothing),
+    spec("keep-index", Some(b'k'), Takes::Nothing),
+    spec("include-untracked", Some(b'u'), Takes::Nothing),
+    spec("all", Some(b'a'), Takes::Nothing),
+    spec("quiet", Some(b'q'), Takes::Nothing),
+    spec("message", Some(b'm'), Takes::Value),
+    spec("index", None, Takes::Nothing),
+    spec("pathspec-from-file", None, Takes::Value),
+    spec("pathspec-file-nul", None, Takes::Nothing),
+    spec("unified", Some(b'U'), Takes::Value),
+    spec("inter-hunk-context", None, Takes::Value),
+];
+
 /// `rm`.
 pub(super) const REMOVE: &[Spec] = &[
     spec("dry-run", Some(b'n'), Takes::Nothing),

@@ -14,6 +14,7 @@ use crate::world::World;
 use super::destination::{Advertisement, shown};
 use super::gather::{Gathered, Gathering};
 use super::hook::updates_from_lines;
+use super::moved;
 use super::remote::Given;
 use super::repository::{Opened, Repository};
 use super::resolve::Update;
@@ -39,13 +40,14 @@ pub struct PushPayload {
 /// # Errors
 /// When a part of it is not modelled, cannot be asked, or an object cannot be followed.
 pub fn payload(world: &World, request: &PushRequest, options: PushOptions<'_>) -> Result<PushPayload, Fault> {
-    let resolved = match Because::of(request) {
+    let mut resolved = match Because::of(request) {
         Some(because) => widened(world, request, because, options)?,
         None => {
             let words: Vec<OsString> = request.args.iter().flatten().cloned().collect();
             resolve(world, request, &words, options)?
         }
     };
+    moved::apply(world, request, &mut resolved)?;
     match request.via {
         PushVia::Lfs => uploads::alone(world, request, resolved),
         PushVia::Push | PushVia::SendPack | PushVia::OtherSide => assemble(world, resolved, options),

@@ -18,6 +18,7 @@
 //! | [`submodule`] | submodules that go along |
 //! | [`transfer`] | all of these together, one transfer for each url |
 //! | [`widen`] | what a push that is not wholly known could send |
+//! | `moved` | where earlier commands of the line leave the current branch |
 //! | [`gather`] | the objects of transfers, each once |
 //! | [`assemble`] | from transfers to items |
 //! | `uploads` | content of Git LFS that goes along |
@@ -31,6 +32,7 @@ pub mod config;
 pub mod destination;
 pub mod gather;
 pub mod hook;
+mod moved;
 pub mod refs;
 pub mod refspec;
 pub mod remote;

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 
 use bstr::{BString, ByteSlice};
 
-use crate::command::plan::{GitContext, PushRequest, PushVia, State};
+use crate::command::plan::{GitContext, MovedTo, PushRequest, PushVia, State};
 use crate::payload::{Fault, ObjectId};
 use crate::world::{Environment, World};
 
@@ -62,7 +62,13 @@ pub fn pushes(
         let git = context(repository, &path);
         if git.dir.join(".git").exists() && has_unpushed(world, &git, &gitlinks.ids)? {
             let args = arguments(target, push_options).into_iter().map(Some).collect();
-            requests.push(PushRequest { git, args, state: State::AsNow, via: PushVia::Push });
+            requests.push(PushRequest {
+                git,
+                args,
+                state: State::AsNow,
+                moved_to: MovedTo::default(),
+                via: PushVia::Push,
+            });
         }
     }
     Ok(requests)

@@ -12,7 +12,7 @@ use std::os::unix::ffi::OsStringExt;
 
 use bstr::{BString, ByteSlice};
 
-use crate::command::plan::{PushRequest, PushVia, State};
+use crate::command::plan::{MovedTo, PushRequest, PushVia, State};
 use crate::payload::{Fault, ObjectId};
 use crate::text::SafeText;
 use crate::world::World;
@@ -342,6 +342,7 @@ impl Widening<'_> {
                 args: name.into_iter().map(Some).chain([None]).collect(),
                 state: self.request.state,
                 via: PushVia::Push,
+                moved_to: MovedTo::default(),
             };
             let below = widened(self.world, &request, self.because, self.options)?;
             resolved.transfers.extend(below.transfers);

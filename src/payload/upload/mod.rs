@@ -98,6 +98,14 @@ impl Chosen {
     }
 }
 
+/// Regular files below a folder, links not followed.
+///
+/// # Errors
+/// When a folder cannot be listed.
+pub(super) fn walk(dir: &Path) -> Result<BTreeSet<PathBuf>, Fault> {
+    tree::walk(dir, &|_, _| true)
+}
+
 /// The nearest directory that is there.
 fn existing(dir: &Path) -> PathBuf {
     dir.ancestors().find(|dir| dir.is_dir()).unwrap_or(Path::new("/")).to_owned()

@@ -78,6 +78,7 @@ impl Case {
             args: self.args.iter().map(|word| Some(OsString::from(word))).collect(),
             state: State::AsNow,
             via: PushVia::Push,
+            moved_to: tyran::command::plan::MovedTo::default(),
         };
         payload(&world, &request, UNASKED)
     }

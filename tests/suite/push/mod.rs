@@ -12,7 +12,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use tyran::command::plan::{GitContext, PushRequest, PushVia, State};
+use tyran::command::plan::{GitContext, MovedTo, PushRequest, PushVia, State};
 use tyran::payload::push::args::{self, Parsed};
 use tyran::payload::push::ci_base;
 use tyran::payload::push::destination::Peer;
@@ -39,6 +39,7 @@ fn request(dir: &Path, sandbox: &Sandbox, globals: &[&str], args: &[&str]) -> Pu
         args: args.iter().map(|word| Some(OsString::from(word))).collect(),
         state: State::AsNow,
         via: PushVia::Push,
+        moved_to: MovedTo::default(),
     }
 }
 

@@ -1,0 +1,215 @@
+//! Whole lines of staging, commit and push: what is judged beforehand is what git then really records and
+//! sends. `scripts/compare-commits` makes such lines by the thousand.
+
+use std::path::Path;
+
+use super::support::{Repo, Sandbox, planted, shown};
+
+/// Runs tyran on the line, then bash; whether tyran found something, and whether the token was sent or,
+/// without a push, recorded.
+fn judged_and_done(setup: &[&str], line: &str) -> (Option<i32>, bool, String) {
+    let sandbox = Sandbox::new();
+    let repo = base(&sandbox);
+    let token = planted::github_token(7);
+    for command in setup {
+        let command = command.replace("@TOKEN@", &token);
+        let done = sandbox.command("bash").current_dir(&repo.dir).args(["-c", &command]).output().unwrap();
+        assert!(done.status.success(), "{command}: {}", shown(&done));
+    }
+    let mut tyran = sandbox.tyran();
+    tyran.current_dir(&repo.dir).args(["scan-command", "--engine", "embedded", "--", line]);
+    let judged = tyran.output().unwrap();
+    let mut bash = sandbox.command("bash");
+    bash.current_dir(&repo.dir).env("GIT_EDITOR", "true").args(["-c", line]);
+    let _ = bash.output().unwrap();
+    let place = if line.contains("git push") { sandbox.path("work.git") } else { repo.dir.join(".git") };
+    (judged.status.code(), holds(&sandbox, &place, &token), shown(&judged))
+}
+
+fn base(sandbox: &Sandbox) -> Repo<'_> {
+    let repo = sandbox.repo("work");
+    repo.write("a.txt", "a\n").write("dir/b.txt", "b\n").write("dir/c.txt", "c\n").write(".gitignore", "*.log\n");
+    repo.git(&["add", "-A"]);
+    repo.git(&["commit", "-q", "-m", "base"]);
+    repo.git(&["checkout", "-q", "-b", "side"]);
+    repo.commit("side.txt", "side\n");
+    repo.git(&["checkout", "-q", "main"]);
+    repo.git(&["push", "-q", "-u", "origin", "main"]);
+    repo
+}
+
+/// Whether any object that a branch or tag reaches holds the text.
+fn holds(sandbox: &Sandbox, git_dir: &Path, text: &str) -> bool {
+    let script = "git rev-list --objects --branches --tags | cut -d' ' -f1 | git cat-file --batch";
+    let mut command = sandbox.command("bash");
+    command.env("GIT_DIR", git_dir).args(["-c", script]);
+    let done = command.output().unwrap();
+    done.stdout.windows(text.len()).any(|window| window == text.as_bytes())
+}
+
+#[track_caller]
+fn records(setup: &[&str], line: &str) {
+    let (code, done, report) = judged_and_done(setup, line);
+    assert!(done, "git did not record it: {line}");
+    assert_eq!(code, Some(1), "{line}: {report}");
+}
+
+#[track_caller]
+fn leaves_out(setup: &[&str], line: &str) {
+    let (code, done, report) = judged_and_done(setup, line);
+    assert!(!done, "git recorded it: {line}");
+    assert_eq!(code, Some(0), "{line}: {report}");
+}
+
+const STAGED: &[&str] = &["echo T=@TOKEN@ > s.env && git add s.env && echo x >> a.txt && git add a.txt"];
+const UNTRACKED: &[&str] = &["echo T=@TOKEN@ > s.env && echo x >> a.txt"];
+const CHANGED: &[&str] = &["echo T=@TOKEN@ >> a.txt && echo x >> dir/b.txt && git add dir/b.txt"];
+
+#[test]
+fn what_the_line_takes_out_of_the_index_is_not_recorded() {
+    for line in [
+        "git reset s.env && git commit -m x",
+        "git reset -q -- s.env && git commit -m x",
+        "git reset -q HEAD s.env; git commit -m x",
+        "git restore --staged s.env && git commit -m x",
+        "git rm -q --cached s.env && git commit -m x",
+        "git rm -q -f s.env && git commit -m x",
+        "rm s.env && git add -A && git commit -m x",
+        "git reset -q && git add a.txt && git commit -m x",
+        "git stash -q && git commit --allow-empty -m x",
+    ] {
+        leaves_out(STAGED, line);
+    }
+    for line in ["git restore a.txt && git commit -am x", "git checkout -q -- a.txt && git commit -am x"] {
+        leaves_out(CHANGED, line);
+    }
+}
+
+#[test]
+fn what_is_beside_a_commit_is_no_objection() {
+    for line in [
+        "git mv dir/b.txt dir/d.txt && git commit -qm x",
+        "git rm -q dir/b.txt && git commit -qm x",
+        "git checkout -q -b topic && git add a.txt && git commit -qm x",
+        "git checkout -q side; git commit -q --allow-empty -m x",
+        "git switch -q -c topic && git commit -qam x && git push -q -u origin topic",
+        "git merge -q --squash side && git commit -qm x",
+        "git clean -nd; git commit -qam x",
+    ] {
+        leaves_out(UNTRACKED, line);
+    }
+}
+
+#[test]
+fn what_a_branch_of_the_line_may_leave_alone_is_read() {
+    for line in [
+        "grep -q nothing a.txt && git reset -q s.env; git commit -m x",
+        "if grep -q nothing a.txt; then git rm -q --cached s.env; fi; git commit -m x",
+        "test -d nowhere && rm s.env; git add -A; git commit -m x",
+        "git diff --quiet && git restore --staged s.env; git commit -m x",
+    ] {
+        let setup = ["echo T=@TOKEN@ > s.env && git add s.env && echo x >> a.txt"];
+        records(&setup, line);
+    }
+}
+
+#[test]
+fn a_file_is_staged_as_it_was_at_that_moment() {
+    records(UNTRACKED, "git add s.env && echo clean > s.env && git commit -m x");
+    records(UNTRACKED, "git add -A; rm s.env; git commit -m x");
+    leaves_out(UNTRACKED, "echo clean > s.env && git add s.env && git commit -m x");
+    leaves_out(UNTRACKED, "rm -f s.env && git add -A && git commit -m x && git push -q");
+    leaves_out(UNTRACKED, "mv s.env s.log && git add -A && git commit -m x && git push -q");
+}
+
+#[test]
+fn copies_and_moves_bring_their_content_along() {
+    let elsewhere = &["mkdir -p ../keys/deep && echo T=@TOKEN@ > ../keys/deep/s.env && echo T=@TOKEN@ > s.log"];
+    for line in [
+        "cp -r ../keys . && git add -A && git commit -m x",
+        "cp ../keys/deep/s.env kept.env && git add kept.env && git commit -m x",
+        "mv s.log kept.txt && git add -A && git commit -m x",
+        "mkdir -p out && mv ../keys out/ && git add out && git commit -m x",
+    ] {
+        records(elsewhere, line);
+    }
+}
+
+#[test]
+fn a_checkout_that_git_refuses_leaves_the_files_as_they_are() {
+    let setup = [
+        "git checkout -q side && echo s >> a.txt && git commit -qam s && git checkout -q main && echo T=@TOKEN@ >> a.txt",
+    ];
+    records(&setup, "git checkout -q side; git commit -qam x");
+    let setup = ["echo T=@TOKEN@ > side.txt"];
+    records(&setup, "git checkout -q side; git add -A; git commit -qm x");
+}
+
+#[test]
+fn a_stash_comes_back_with_all_that_it_holds() {
+    let stashed = &["echo T=@TOKEN@ >> a.txt && git stash -q"];
+    records(stashed, "git stash pop -q && git commit -qam x");
+    records(stashed, "git stash apply -q stash@{0}; git commit -qam x");
+    records(CHANGED, "git stash -q && git stash pop -q && git commit -qam x");
+    leaves_out(stashed, "git stash drop -q; git commit -q --allow-empty -m x");
+}
+
+#[test]
+fn a_message_that_is_replaced_is_gone() {
+    let setup = &["git commit -q --allow-empty -m 'T=@TOKEN@'"];
+    leaves_out(setup, "git commit -q --amend --allow-empty -m clean && git push -q");
+    records(setup, "git commit -q --amend --allow-empty --no-edit && git push -q");
+    records(setup, "git commit -q --amend --allow-empty -m clean; git tag kept HEAD@{1}; git push -q --tags");
+}
+
+#[test]
+fn a_text_that_is_pasted_is_read_whatever_ran_before() {
+    let setup = &["echo T=@TOKEN@ > .git/message"];
+    for line in [
+        "git clean -fdq; git commit -q --allow-empty -m \"$(cat .git/message)\"",
+        "sed -i s/a/b/ a.txt; git commit -qam \"$(cat .git/message)\"",
+        "git commit -q --allow-empty -F .git/message",
+        "cat .git/message | git commit -q --allow-empty -F -",
+        "git commit -q --allow-empty -F - < .git/message",
+    ] {
+        records(setup, line);
+    }
+}
+
+#[test]
+fn a_template_counts_only_where_no_message_is_given() {
+    let setup = &["echo T=@TOKEN@ > .git/template && echo x >> a.txt"];
+    leaves_out(setup, "git commit -qa -t .git/template -m x");
+    let (code, ..) = judged_and_done(setup, "git commit -qa -t .git/template");
+    assert_eq!(code, Some(1));
+}
+
+#[test]
+fn commits_that_are_taken_back_are_not_pushed() {
+    let committed = &["echo T=@TOKEN@ > s.env && git add s.env && git commit -qm bad"];
+    for line in [
+        "git rm -q --cached s.env && git commit -q --amend --allow-empty -m good && git push -q",
+        "git rm -q -f s.env && git commit -q --amend --allow-empty --no-edit && git push -q -f origin HEAD",
+        "git reset -q --soft HEAD~1 && git reset -q s.env && git commit -q --allow-empty -m good && git push -q origin main",
+        "git reset -q --hard HEAD~1 && git push -q --force",
+    ] {
+        leaves_out(committed, line);
+    }
+    // What comes after a semicolon runs although the amend may have failed.
+    records(committed, "git commit -q --amend -F nowhere; git push -q");
+    records(committed, "git rm -q --cached s.env; git commit -qm later && git push -q");
+    records(committed, "git branch kept && git reset -q --hard HEAD~1 && git push -q --all");
+}
+
+#[test]
+fn a_merge_brings_the_branch_that_it_names_and_no_other() {
+    let setup = &[
+        "git checkout -q -b bad main && echo T=@TOKEN@ > s.env && git add s.env && git commit -qm bad && git checkout -q main",
+    ];
+    records(setup, "git merge -q bad && git push -q");
+    records(setup, "git merge -q --no-ff -m m bad; git push -q origin HEAD");
+    leaves_out(setup, "git merge -q side && git push -q");
+    leaves_out(setup, "git cherry-pick side && git push -q origin main");
+    leaves_out(setup, "git merge -q --squash side && git commit -qm x && git push -q");
+    leaves_out(setup, "git notes add -m note && git push -q");
+}

@@ -1,4 +1,4 @@
-//! Reads tyran's own rules once, when the program is built.
+//! Reads tyran's own rules and the host table once, when the program is built.
 //!
 //! Promise: `rules.bin` holds what the files of `rules/` say, each rule with its regex, its keywords and
 //! the places near which it can match; a file that cannot be read, or a pattern that is not RE2, ends
@@ -13,6 +13,8 @@ mod class;
 mod config;
 #[path = "src/scan/embedded/factor.rs"]
 mod factor;
+#[path = "build/hosts.rs"]
+mod hosts;
 #[path = "src/scan/embedded/shape.rs"]
 mod shape;
 #[path = "src/scan/embedded/shaped.rs"]
@@ -40,6 +42,7 @@ fn main() {
         println!("cargo::rerun-if-changed=src/scan/embedded/{module}.rs");
     }
     println!("cargo::rerun-if-changed=src/text.rs");
+    println!("cargo::rerun-if-changed=src/host/hosts.toml");
     let text: String = FILES.iter().map(|name| fs::read_to_string(format!("rules/{name}.toml")).unwrap()).collect();
     let origin = config::Origin::Text("rules".to_owned());
     let mut parts = config::parts(&text, &origin, config::Mode::Strict).unwrap_or_else(|fault| panic!("{fault}"));
@@ -53,4 +56,6 @@ fn main() {
     }
     let folder = env::var_os("OUT_DIR").unwrap();
     fs::write(Path::new(&folder).join("rules.bin"), writer::write(&parts)).unwrap();
+    let table = fs::read_to_string("src/host/hosts.toml").unwrap();
+    fs::write(Path::new(&folder).join("hosts.rs"), hosts::write(&table)).unwrap();
 }

@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use answers::Answers;
@@ -59,8 +59,40 @@ pub struct World {
     /// Whether the judged command runs in a shell that was there before and will be there after it: what
     /// earlier commands left behind (variables, functions, aliases) is not known then.
     pub shell_lives_on: bool,
-    git: Option<PathBuf>,
+    git: Arc<GitPlace>,
     answers: Option<Arc<Answers>>,
+}
+
+/// The git that is run for plumbing, looked for when it is first needed: most commands need none.
+#[derive(Debug)]
+struct GitPlace {
+    found: OnceLock<Option<PathBuf>>,
+    path: Option<OsString>,
+    cwd: PathBuf,
+    recorded: Option<fn() -> Recorded>,
+}
+
+/// What is known of a git that was recorded.
+#[derive(Debug)]
+pub enum Recorded {
+    /// It is this one.
+    This(PathBuf),
+    /// None was recorded: PATH says which.
+    Nothing,
+    /// The record cannot be read, so that none may be run.
+    Unreadable,
+}
+
+impl GitPlace {
+    fn program(&self) -> Option<&Path> {
+        let on_path = || look_up(OsStr::new("git"), self.path.as_deref(), &self.cwd);
+        let found = self.found.get_or_init(|| match self.recorded.map(|recorded| recorded()) {
+            Some(Recorded::This(git)) => Some(git),
+            Some(Recorded::Unreadable) => None,
+            Some(Recorded::Nothing) | None => on_path(),
+        });
+        found.as_deref()
+    }
 }
 
 impl World {
@@ -74,7 +106,12 @@ impl World {
 
     /// A world from its parts, as tests make it.
     pub fn new(env: Environment, cwd: PathBuf, caution: Caution) -> Self {
-        let git = look_up(OsStr::new("git"), env.get(OsStr::new("PATH")).map(OsString::as_os_str), &cwd);
+        let git = Arc::new(GitPlace {
+            found: OnceLock::new(),
+            path: env.get(OsStr::new("PATH")).cloned(),
+            cwd: cwd.clone(),
+            recorded: None,
+        });
         Self { env, cwd, deadline: None, caution, input: Input::Inherited, shell_lives_on: false, git, answers: None }
     }
 
@@ -88,7 +125,17 @@ impl World {
     /// The same world with another git, as `setup` recorded it: gate and net run only that one.
     #[must_use]
     pub fn with_git(mut self, git: PathBuf) -> Self {
-        self.git = Some(git);
+        let found = OnceLock::from(Some(git));
+        self.git = Arc::new(GitPlace { found, path: None, cwd: self.cwd.clone(), recorded: None });
+        self
+    }
+
+    /// The same world with the git that `recorded` tells of, asked only once a git is needed.
+    #[must_use]
+    pub fn with_recorded_git(mut self, recorded: fn() -> Recorded) -> Self {
+        let path = self.env.get(OsStr::new("PATH")).cloned();
+        let cwd = self.cwd.clone();
+        self.git = Arc::new(GitPlace { found: OnceLock::new(), path, cwd, recorded: Some(recorded) });
         self
     }
 
@@ -107,7 +154,7 @@ impl World {
 
     /// The git that is run for plumbing. Absolute.
     pub fn git_program(&self) -> Option<&Path> {
-        self.git.as_deref()
+        self.git.program()
     }
 
     /// A variable of the judged command's environment.

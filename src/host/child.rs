@@ -23,7 +23,7 @@ use crate::net::{self, Standing};
 use crate::text::SafeText;
 use crate::verdict::{Class, Refusal};
 use crate::world::child::{ChildFault, Job};
-use crate::world::{Caution, Environment, World, plant, scratch};
+use crate::world::{self, Caution, Environment, World, plant, scratch};
 
 use super::emit::Decision;
 use super::event::{Call, ShellCommand};
@@ -144,10 +144,11 @@ fn world(host: &Host, cwd: Option<&Path>) -> Result<World, Refusal> {
     };
     // Its digest is checked by the child, which judges whatever is not inert.
     let world = World::new(env, cwd, Caution::Gate).with_living_shell(lives_on(host));
-    Ok(match Recorded::read()? {
-        Some(recorded) => world.with_git(recorded.git.path),
-        None => world,
-    })
+    Ok(world.with_recorded_git(|| match Recorded::read() {
+        Ok(Some(recorded)) => world::Recorded::This(recorded.git.path),
+        Ok(None) => world::Recorded::Nothing,
+        Err(_) => world::Recorded::Unreadable,
+    }))
 }
 
 /// Text typed into an open session, which the host does not show.

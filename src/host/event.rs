@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use bstr::BString;
 use serde_json::{Map, Value};
 
-use super::table::{Host, ShellTool, Slot, Table, ToolShell};
+use super::table::{Host, ROWS, ShellTool, Slot, Table, ToolShell};
 use super::tools;
 
 /// One event, understood.
@@ -154,8 +154,22 @@ pub fn read<'t>(
     registered: Option<&str>,
 ) -> Result<Event<'t>, Rejected<'t>> {
     let first = registered.map(str::to_owned).or_else(|| default.events.pre_tool.first().cloned()).unwrap_or_default();
-    let reject = |host, fault| Rejected { host, name: first.clone(), fault };
-    let payload = object(bytes).map_err(|fault| reject(Some(default), fault))?;
+    match object(bytes) {
+        Ok(payload) => understand(payload, table, default, registered),
+        Err(fault) => Err(Rejected { host: Some(default), name: first, fault }),
+    }
+}
+
+/// Reads an event that is JSON already.
+///
+/// # Errors
+/// As [`read`].
+pub fn understand<'t>(
+    payload: Value,
+    table: &'t Table,
+    default: &'t Host,
+    registered: Option<&str>,
+) -> Result<Event<'t>, Rejected<'t>> {
     let host = dialect(&payload, table, default);
     let name = match named_event(&payload, host) {
         Some(found) => found,
@@ -188,7 +202,21 @@ pub fn read<'t>(
     Ok(Event { host, name, slot, session, call })
 }
 
-fn object(bytes: &[u8]) -> Result<Value, EventFault> {
+/// Whether a payload is that of `default` whatever the other rows say, so that those need not be read.
+pub fn is_of(payload: &Value, default: &Host) -> bool {
+    let has_key = |key: &str| payload.get(key).is_some();
+    let text = |path: &str| text_at(payload, path).map(str::to_owned);
+    if !default.recognise.is_empty() && default.recognise.iter().all(|key| has_key(key)) {
+        return true;
+    }
+    !ROWS.iter().any(|row| row.id != default.id && row.might_be(has_key, text))
+}
+
+/// The JSON object that an event is.
+///
+/// # Errors
+/// When there is nothing, or something else.
+pub fn object(bytes: &[u8]) -> Result<Value, EventFault> {
     if bytes.iter().all(u8::is_ascii_whitespace) {
         return Err(EventFault::Empty);
     }

@@ -25,7 +25,7 @@ use crate::world::plant;
 use super::child;
 use super::emit::{Answer, Decision, compose};
 use super::event::{self, Call, Event, EventFault, ShellCommand};
-use super::table::{Host, Slot, Table};
+use super::table::{Host, Slot, Table, TableFault};
 
 /// Most bytes of one event.
 pub const EVENT_LIMIT_BYTES: u64 = 1 << 20;
@@ -49,14 +49,15 @@ struct Registration {
 /// Runs the gate; `args` are the words after `tyran gate`.
 pub fn run(args: &[OsString]) -> u8 {
     let started = Instant::now();
-    let table = match Table::builtin() {
+    // One row is all that nearly every event needs.
+    let read = match value(args, "--host").map(|id| Table::of_one(&id)) {
+        Some(Ok(Some(table))) => Ok(table),
+        Some(Ok(None)) | None => Table::prepared(),
+        Some(Err(fault)) => Err(fault),
+    };
+    let table = match read {
         Ok(table) => table,
-        Err(fault) => {
-            return write(
-                &Answer::universal(&refusal("installation", Class::Installation, &fault.to_string())),
-                started + DEADLINE,
-            );
-        }
+        Err(fault) => return write(&Answer::universal(&no_table(&fault)), started + DEADLINE),
     };
     let registration = match register(args, &table) {
         Ok(registration) => registration,
@@ -77,22 +78,25 @@ fn first_event(host: &Host) -> &str {
     host.events.pre_tool.first().map_or("", String::as_str)
 }
 
+/// The value of an option, however it is written.
+fn value(args: &[OsString], name: &str) -> Option<String> {
+    let mut words = args.iter();
+    while let Some(word) = words.next() {
+        let word = word.to_string_lossy();
+        if word == name {
+            return words.next().map(|value| value.to_string_lossy().into_owned());
+        }
+        if let Some(value) = word.strip_prefix(name).and_then(|rest| rest.strip_prefix('=')) {
+            return Some(value.to_owned());
+        }
+    }
+    None
+}
+
 /// Reads the entry's own words. `--host` first of all, so that whatever else is wrong is told in that
 /// host's form.
 fn register(args: &[OsString], table: &Table) -> Result<Registration, (Option<String>, String)> {
-    let value = |name: &str| -> Option<String> {
-        let mut words = args.iter();
-        while let Some(word) = words.next() {
-            let word = word.to_string_lossy();
-            if word == name {
-                return words.next().map(|value| value.to_string_lossy().into_owned());
-            }
-            if let Some(value) = word.strip_prefix(name).and_then(|rest| rest.strip_prefix('=')) {
-                return Some(value.to_owned());
-            }
-        }
-        None
-    };
+    let value = |name: &str| value(args, name);
     let host = value("--host");
     let fail = |reason: String| (host.clone(), reason);
     let mut words = args.iter().map(|word| word.to_string_lossy());
@@ -192,7 +196,20 @@ fn answer(table: &Table, default: &Host, registration: &Registration, is_probe: 
         Err(refusal) if is_probe => return noted(&refusal, default, declared),
         Err(refusal) => return Answer::refusal(&refusal, default, declared),
     };
-    match event::read(&bytes, table, default, registration.event.as_deref()) {
+    let payload = event::object(&bytes);
+    let whole = match &payload {
+        Ok(payload) if !event::is_of(payload, default) => match Table::prepared() {
+            Ok(table) => Some(table),
+            Err(fault) if is_probe => return noted(&no_table(&fault), default, declared),
+            Err(fault) => return Answer::refusal(&no_table(&fault), default, declared),
+        },
+        Ok(_) | Err(_) => None,
+    };
+    let table = whole.as_ref().unwrap_or(table);
+    let read = payload
+        .map_err(|fault| event::Rejected { host: Some(default), name: declared.to_owned(), fault })
+        .and_then(|payload| event::understand(payload, table, default, registration.event.as_deref()));
+    match read {
         Ok(event) if event.slot == Slot::PreTool => {
             let started = Instant::now();
             let decision = decide(&event, deadline);
@@ -292,7 +309,7 @@ fn note(event: &Event<'_>, decision: &Decision, started: Instant) {
 pub fn refuse_after_panic(args: &[OsString]) -> u8 {
     let refusal = Refusal::internal("a defect of tyran's own ended the run");
     let deadline = Instant::now() + WRITE_GRACE;
-    let table = Table::builtin().ok();
+    let table = Table::prepared().ok();
     let registered = table.as_ref().and_then(|table| Some((table, register(args, table).ok()?.host?)));
     let row = registered.and_then(|(table, id)| table.host(&id));
     write(
@@ -317,8 +334,8 @@ fn probe(event: &Event<'_>, deadline: Instant) -> Answer {
     Answer::context(event.host, &event.name, &text)
 }
 
-fn refusal(class: &str, of: Class, what: &str) -> Refusal {
-    Refusal::new(of, format!("{class}: {what}"), "install tyran again")
+fn no_table(fault: &TableFault) -> Refusal {
+    Refusal::new(Class::Installation, format!("installation: {fault}"), "install tyran again")
 }
 
 /// Writes an answer in full, standard error first: a reason without a decision is harmless, a

@@ -11,6 +11,19 @@ use serde::Deserialize;
 /// The table as it is compiled in.
 pub const TEXT: &str = include_str!("hosts.toml");
 
+include!(concat!(env!("OUT_DIR"), "/hosts.rs"));
+
+/// A row as it was prepared when the program was built, since reading the whole table would cost a gate
+/// more than all else it does for a command that publishes nothing.
+pub struct Prepared {
+    /// Its id.
+    pub id: &'static str,
+    recognise: &'static [&'static str],
+    tool: &'static str,
+    shells: &'static [&'static str],
+    json: &'static str,
+}
+
 /// The only version of the table that this program reads.
 const SCHEMA_VERSION: u32 = 1;
 
@@ -367,6 +380,11 @@ pub struct Entry {
     pub plugin_manifest: Option<String>,
     /// How a plugin's file names the program in the plugin's own folder.
     pub plugin_program: Option<String>,
+    /// Whether the manifest has to name the file of entries.
+    #[serde(default)]
+    pub plugin_names_hooks: bool,
+    /// A file that offers the plugin's folder as a marketplace.
+    pub plugin_marketplace: Option<String>,
     /// The matcher of a tool's entry.
     pub matcher: Option<String>,
     /// Events whose entries take the matcher; all of the tool slots where none is named.
@@ -601,6 +619,42 @@ impl Table {
     pub fn host(&self, id: &str) -> Option<&Host> {
         self.hosts.iter().find(|host| host.id == id)
     }
+
+    /// The whole table from its prepared rows.
+    ///
+    /// # Errors
+    /// Never in a released program; a test compares it with [`Self::builtin`].
+    pub fn prepared() -> Result<Self, TableFault> {
+        let hosts = ROWS.iter().map(Prepared::read).collect::<Result<Vec<_>, _>>()?;
+        if hosts.is_empty() { Err(TableFault::Empty) } else { Ok(Self { schema_version: SCHEMA_VERSION, hosts }) }
+    }
+
+    /// A table of one prepared row; `None` where there is none of that id.
+    ///
+    /// # Errors
+    /// As [`Self::prepared`].
+    pub fn of_one(id: &str) -> Result<Option<Self>, TableFault> {
+        let Some(row) = ROWS.iter().find(|row| row.id == id) else { return Ok(None) };
+        Ok(Some(Self { schema_version: SCHEMA_VERSION, hosts: vec![row.read()?] }))
+    }
+}
+
+impl Prepared {
+    fn read(&self) -> Result<Host, TableFault> {
+        let host: Host = serde_json::from_str(self.json).map_err(|error| TableFault::Malformed(error.to_string()))?;
+        host.check()?;
+        Ok(host)
+    }
+
+    /// Whether a payload might be this row's: it has every key that only this dialect has, or names a
+    /// shell tool of a row that has no such keys.
+    pub fn might_be(&self, has_key: impl Fn(&str) -> bool, text_at: impl Fn(&str) -> Option<String>) -> bool {
+        if self.recognise.is_empty() {
+            text_at(self.tool).is_some_and(|tool| self.shells.contains(&tool.as_str()))
+        } else {
+            self.recognise.iter().all(|key| has_key(key))
+        }
+    }
 }
 
 impl Host {
@@ -639,8 +693,10 @@ impl Host {
         if !self.registered().iter().any(|(_, slot)| *slot == Slot::PreTool) {
             return wrong("an entry without an event at which it could refuse");
         }
-        let plugin = [&self.entry.plugin, &self.entry.plugin_manifest, &self.entry.plugin_program];
-        if plugin.iter().any(|part| part.is_some()) && plugin.iter().any(|part| part.is_none()) {
+        if self.entry.plugin.is_some() != self.entry.plugin_program.is_some()
+            || (self.entry.plugin.is_none()
+                && (self.entry.plugin_manifest.is_some() || self.entry.plugin_marketplace.is_some()))
+        {
             return wrong("a part of a plugin");
         }
         if self.entry.moved_by.is_some() && self.entry.found_by.is_none() {

@@ -405,6 +405,43 @@ fn table_that_is_not_whole_is_an_error() {
 }
 
 #[test]
+fn prepared_rows_are_those_of_the_table() {
+    let table = table();
+    let prepared = Table::prepared().unwrap();
+    assert_eq!(format!("{:?}", prepared.hosts), format!("{:?}", table.hosts));
+    for host in &table.hosts {
+        let one = Table::of_one(&host.id).unwrap().unwrap();
+        assert_eq!(format!("{:?}", one.hosts), format!("{:?}", [host]));
+    }
+    assert!(Table::of_one("no-such-host").unwrap().is_none());
+}
+
+/// Whoever sends a payload, a gate that was given one row reads it as one that has them all.
+#[test]
+fn one_row_is_enough_only_where_the_whole_table_says_the_same() {
+    let Some(folder) = shared("facts/payloads") else { return };
+    let table = table();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_none_or(|extension| extension != "json") {
+            continue;
+        }
+        let bytes = std::fs::read(&path).unwrap();
+        let payload = event::object(&bytes).unwrap();
+        for host in &table.hosts {
+            if event::is_of(&payload, host) {
+                let read = event::read(&bytes, &table, host, None);
+                let id = read.map_or_else(
+                    |rejected| rejected.host.map(|host| host.id.clone()),
+                    |event| Some(event.host.id.clone()),
+                );
+                assert!(id.is_none() || id.as_deref() == Some(&host.id), "{}: {} {id:?}", path.display(), host.id);
+            }
+        }
+    }
+}
+
+#[test]
 fn dates_of_the_table_are_dates() {
     for Host { id, verified, .. } in &table().hosts {
         for date in [Some(&verified.docs_at), verified.probe_at.as_ref(), Some(&verified.expires)].into_iter().flatten()

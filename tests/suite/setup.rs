@@ -664,14 +664,23 @@ for (const branch of ["main", "planted"]) {{
 fn plugin_layouts_are_as_the_table_says() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let layouts = tyran::install::layout::files(&table());
-    assert!(layouts.len() >= 6);
+    assert!(layouts.len() >= 15);
     for (path, text) in layouts {
         let path = root.join(path);
         if std::env::var_os("TYRAN_WRITE_LAYOUTS").is_some() {
             write(&path, &text);
         }
         assert_eq!(fs::read_to_string(&path).unwrap_or_default(), text, "{}", path.display());
-        serde_json::from_str::<Value>(&text).unwrap();
+        if path.extension().is_some_and(|extension| extension == "json") {
+            serde_json::from_str::<Value>(&text).unwrap();
+        } else if let Some(node) = tyran::world::look_up("node".as_ref(), std::env::var_os("PATH").as_deref(), root) {
+            let module = std::env::temp_dir().join(format!("tyran-layout-{}.mjs", std::process::id()));
+            fs::write(&module, &text).unwrap();
+            let checked = std::process::Command::new(node).arg("--check").arg(&module).output().unwrap();
+            fs::remove_file(&module).unwrap();
+            assert!(checked.status.success(), "{}: {}", path.display(), shown(&checked));
+            assert!(text.contains("new URL(\"./bin/tyran\", import.meta.url)"), "{text}");
+        }
     }
 }
 

@@ -1,7 +1,8 @@
 //! The JSON report of gitleaks 8.30.1, field for field.
 //!
 //! Promise: a program that reads gitleaks' report reads this one: the same names, order, indent and
-//! escapes, secrets whole. It exists to be compared and fed on, not to be shown.
+//! escapes, secrets whole. It exists to be compared and fed on, not to be shown. gitleaks knows no notes, and
+//! every entry of its report is a leak: so only findings that refuse are listed.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -16,10 +17,11 @@ pub(super) fn write(judgement: &Judgement<'_>, out: &mut dyn Write) -> io::Resul
     if judgement.refusal().is_some_and(|refusal| refusal.class != Class::Finding) && judgement.findings.is_empty() {
         return Ok(());
     }
-    if judgement.findings.is_empty() {
+    let refusing: Vec<_> = judgement.findings.iter().filter(|reported| reported.refuses).collect();
+    if refusing.is_empty() {
         return out.write_all(b"[]\n");
     }
-    for (place, reported) in judgement.findings.iter().enumerate() {
+    for (place, reported) in refusing.into_iter().enumerate() {
         out.write_all(if place == 0 { b"[\n" } else { b",\n" })?;
         one(judgement, reported.finding, out)?;
     }

@@ -66,8 +66,7 @@ pub fn is_placeholder(secret: &[u8]) -> bool {
     is_variable(&text)
         || is_monotonous(text.as_bytes())
         || is_run(text.as_bytes())
-        || holds_word(&text)
-        || text.len() <= LONGEST_TOKEN && holds_run(text.as_bytes())
+        || text.len() <= LONGEST_TOKEN && (holds_word(&text) || holds_run(text.as_bytes()))
 }
 
 fn is_variable(text: &str) -> bool {
@@ -123,9 +122,7 @@ fn holds_word(text: &str) -> bool {
             let before = text[..at].chars().next_back();
             let behind = text[at + word.len()..].chars().next();
             let free = |side: Option<char>| side.is_none_or(|character| !character.is_ascii_alphanumeric());
-            free(before) && free(behind)
-                || word.len() * 2 >= text.len()
-                || word.len() >= LONG_WORD && text.len() <= LONGEST_TOKEN
+            free(before) && free(behind) || word.len() * 2 >= text.len() || word.len() >= LONG_WORD
         })
     })
 }

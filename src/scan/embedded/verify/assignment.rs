@@ -406,3 +406,23 @@ impl Validator for KubernetesSecret {
         }))
     }
 }
+
+/// A value in a file that is there to hold credentials: whatever is set counts, weak or not.
+#[derive(Debug)]
+pub struct SetValue;
+
+impl Validator for SetValue {
+    fn name(&self) -> &'static str {
+        "set-value"
+    }
+
+    fn check(&self, secret: &[u8], _matched: &[u8]) -> Validity {
+        const UNSET: &[&str] =
+            &["your", "xxxx", "changeme", "change_me", "change-me", "replace", "placeholder", "_here", "insert"];
+        let lower = String::from_utf8_lossy(secret).to_lowercase();
+        if strength::is_lookup(secret) || UNSET.iter().any(|word| lower.contains(word)) {
+            return Validity::Invalid;
+        }
+        Validity::Unknown
+    }
+}

@@ -61,6 +61,7 @@ pub static VALIDATORS: &[&dyn Validator] = &[
     &assignment::PasswordAssignment,
     &assignment::Pgpass,
     &assignment::RandomToken,
+    &assignment::SetValue,
     &assignment::TokenAssignment,
     &assignment::UserPassword,
     &container::Pem,

@@ -189,3 +189,154 @@ fn rules_hold_on_the_shared_set() {
     }
     assert!(flagged <= 6, "{flagged} look-alikes are flagged");
 }
+
+/// Ways to give a value to a name, in code, configuration, prose and text within text; `@N` is the name in upper
+/// case, `@n` in lower, `@c` in camel case, `@w` in words, `@v` the value.
+const CONTEXTS: &[(&str, &str)] = &[
+    (".env", "PORT=80\n@N=@v\nSTAGE=prod\n"),
+    ("config/production.yaml", "settings:\n  @n: \"@v\"\n  timeout: 30s\n"),
+    ("app.json", "{\n  \"name\": \"orders\",\n  \"@c\": \"@v\",\n  \"timeout\": 3\n}\n"),
+    ("settings.py", "import os\n@N = \"@v\"\nTIMEOUT = 30\n"),
+    ("client.ts", "const @c = '@v';\n"),
+    ("client.go", "const (\n\tbase = \"https://x\"\n\t@c = \"@v\"\n)\n"),
+    ("main.tf", "  variables = {\n    @n = \"@v\"\n    stage = \"prod\"\n  }\n"),
+    ("Dockerfile", "FROM node\nENV @N=@v\nCOPY . .\n"),
+    ("deploy.sh", "export @N='@v'\nmake release\n"),
+    ("a.ipynb", "   \"source\": [\n    \"os.environ[\\\"@N\\\"] = \\\"@v\\\"\\n\"\n   ]\n"),
+    ("body.json", "{\"body\": \"{\\\"x\\\": 1, \\\"@c\\\": \\\"@v\\\"}\"}\n"),
+    ("twice.json", "{\"a\": \"{\\\"b\\\": \\\"{\\\\\\\"@c\\\\\\\": \\\\\\\"@v\\\\\\\"}\\\"}\"}\n"),
+    ("docs/runbook.md", "The staging @w is `@v` (ask ops before you rotate it).\n"),
+    ("docs/setup.md", "| name | value |\n|---|---|\n| @N | `@v` |\n"),
+    ("README.md", "1. Set **@N** to @v\n"),
+    ("export.csv", "service,key,value,rotated\norders,@N,\"@v\",2025-11-05\n"),
+    ("app.log", "2026-03-02T14:22:09.420Z DEBUG [main] config loaded @N=@v region=eu\n"),
+    ("app.min.js", "var a=1;var cf={env:\"production\",@c:\"@v\",debug:!1};e.exports={chunk:253};\n"),
+    ("service.properties", "server.port=8443\n@n=@v\nserver.threads=64\n"),
+    ("config.xml", "<configuration>\n  <add key=\"@c\" value=\"@v\" />\n</configuration>\n"),
+    ("config.rb", "ENV['@N'] ||= '@v'\n"),
+    ("config.php", "return [\n    '@n' => '@v',\n];\n"),
+    ("main.rs", "const @N: &str = \"@v\";\n"),
+    ("Client.kt", "    private val @c = \"@v\"\n"),
+    ("seed.sql", "INSERT INTO settings (name, value) VALUES ('@n', '@v');\n"),
+    ("deployment.yaml", "env:\n  - name: @N\n    value: \"@v\"\n"),
+    ("docker-compose.yml", "    environment:\n      - @N=@v\n"),
+    ("chat.txt", "> can you send me the @w?\n@N: @v\n"),
+];
+
+fn in_context(context: &str, name: &str, value: &str) -> String {
+    let words: Vec<String> = name.split([' ', '_']).map(str::to_lowercase).collect();
+    let camel: String = (words.iter().enumerate())
+        .map(|(place, word)| if place == 0 { word.clone() } else { word[..1].to_uppercase() + &word[1..] })
+        .collect();
+    let snake = words.join("_");
+    let text = context.replace("@N", &snake.to_uppercase()).replace("@n", &snake).replace("@c", &camel);
+    text.replace("@w", &words.join(" ")).replace("@v", value)
+}
+
+#[test]
+fn value_is_found_however_it_is_given_to_its_name() {
+    let (engine, set) = (engine(), RuleSet::builtin_with_examples().unwrap());
+    let named = set.rules().iter().filter(|rule| !rule.names.is_empty() && !rule.shapes.is_empty());
+    let (mut tried, mut missed) = (0, Vec::new());
+    // Some rules in some contexts in each run of the build machine's patience: every context meets every kind of rule.
+    for (place, rule) in named.enumerate().filter(|(place, _)| place % 23 == 0) {
+        let name = rule.names[0].trim_end_matches('*').trim().split('|').next().unwrap();
+        let name = if rule.names[0].ends_with('*') { format!("{name} api key") } else { name.to_owned() };
+        for (turn, (path, context)) in CONTEXTS.iter().enumerate() {
+            let shape = &rule.shapes[turn % rule.shapes.len()];
+            let value = example::expand(shape, (place * 100 + turn) as u64).unwrap().text;
+            tried += 1;
+            if refusing(&engine, path, &in_context(context, &name, &value)).is_empty() {
+                missed.push(format!("{} in {path}", rule.id));
+            }
+        }
+    }
+    assert!(tried > 1000 && missed.len() * 50 < tried, "{} of {tried} missed: {missed:#?}", missed.len());
+}
+
+#[test]
+fn password_is_found_however_it_is_given_to_its_name() {
+    let engine = engine();
+    let shapes = [
+        "{one:Maple|Timber|Island|Ember}{one:!|#|?}{digits:4}",
+        "{one:island|toast|asphalt}-{one:saddle|ember}-{one:copper|violet}-{digits:2}",
+        "{base62:13}7",
+        "{hex:31}7",
+    ];
+    let mut missed = Vec::new();
+    // A sentence and a heading need a value that no word could be.
+    for (path, context) in CONTEXTS.iter().filter(|(path, _)| *path != "README.md") {
+        for (turn, shape) in shapes.iter().enumerate() {
+            let value = example::expand(shape, turn as u64).unwrap().text;
+            if refusing(&engine, path, &in_context(context, "db password", &value)).is_empty() {
+                missed.push(format!("{value} in {path}"));
+            }
+        }
+    }
+    assert!(missed.is_empty(), "{missed:#?}");
+}
+
+#[test]
+fn what_only_stands_beside_a_name_is_no_finding() {
+    let engine = engine();
+    let texts = [
+        // Programs: types, constants, calls, fields, alternatives.
+        ("netlink.rs", "pub const KEY_DATA: nl80211_rekey_data = 3;\npub const PASS_THRU: u32 = 2097152u32;\n"),
+        (
+            "status.rs",
+            "pub const ERROR_PASSWORD: NTSTATUS = 0xC000006B_u32 as _;\npub const PASS: i32 = -2147221215i32;\n",
+        ),
+        ("crypto.py", "key = _ffi.gc(key._pkey, _lib.EVP_PKEY_free)\nx = password.translate(_trans_5C)\n"),
+        ("Vnc.java", "withVncPassword(@NonNull String vncPassword) {\n"),
+        ("lexer.py", "r'(AddToGroup|PassCollisions|AxisAngle2Rot|KeyDown2Up)'\n"),
+        ("map.rs", "for key in keys(0..LOOKUP_MAP_SIZE) { key.wrapping_mul(0x9E3779B97F4A7C15) }\n"),
+        ("Cargo.toml", "Win32_System_PasswordManagement = [\"Win32_System\"]\n"),
+        ("tests.rs", "//! We pass to `IsWow64Process` and pass memchr2+SWAR along.\n"),
+        ("rule.toml", "regex = '''password=\"([0-9A-Za-z+/]{20,200}={0,2})\"'''\n"),
+        ("template.txt", "machine git login bot password {base62:14}7{nl}\npassword: {user_password_1}\n"),
+        // Revisions, sums, versions.
+        ("ci.yml", "- uses: actions/create-github-app-token@{hex:40}\n- uses: hashicorp/vault-action@{hex:40}\n"),
+        ("sums.txt", "key_sha256={hex:64}\npassword_sha1 = \"{hex:40}\"\n{hex:64}  token-cli_1.2.tar.gz\n"),
+        ("list.tsv", "password\t10.0.1.1.0.99.dev4\nauth-nodejs\t1.20250801.274-beta\n"),
+        ("Podfile.lock", "SPEC CHECKSUMS:\n  FirebaseAuth: {hex:40}\n  TokenKit: {hex:40}\n"),
+        // Examples of standards, dummies.
+        ("oauth.md", "Authorization: Basic czZCaGRSa3F0MzpnWDFmQmF0M2JW\nrefresh_token=tGzv3JOkF0XG5Qx2TlKWIA\n"),
+        ("url.c", "{\"imap://user:pass;option@server\"},\n{\"http://u:p%2540ss+word@localhost\"},\n"),
+        ("host.md", "postgres://svc:{base62:14}7@db.example.com/orders\n"),
+        ("App.java", "new Container().withPassword(\"Picard123\");\n"),
+        ("env.sample", "APP_KEY=base64:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\n"),
+        ("option.bash", "complete -W \"-pass | -pkcs11engine | -keyfile2\"\n"),
+    ];
+    for (path, text) in texts {
+        // Braces of the texts themselves are doubled in templates, so only the random parts are filled in.
+        let mut filled = text.to_owned();
+        for (turn, part) in ["{hex:40}", "{hex:64}", "{base62:14}"].iter().enumerate() {
+            if path != "template.txt" {
+                filled = filled.replace(part, &example::expand(part, turn as u64).unwrap().text);
+            }
+        }
+        assert_eq!(refusing(&engine, path, &filled), Vec::<String>::new(), "{path}: {filled}");
+    }
+}
+
+#[test]
+fn files_of_the_rules_themselves_hold_no_finding() {
+    let engine = engine();
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut files: Vec<std::path::PathBuf> =
+        std::fs::read_dir(root.join("rules")).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.push(root.join("docs/rules.md"));
+    for file in files {
+        let text = std::fs::read_to_string(&file).unwrap();
+        let name = file.strip_prefix(root).unwrap().to_str().unwrap();
+        assert_eq!(refusing(&engine, name, &text), Vec::<String>::new(), "{name}");
+    }
+}
+
+#[test]
+fn words_of_a_commit_message_are_no_credentials() {
+    let engine = engine();
+    let message =
+        "engine: read the table once\n\nA single pass over three bytes decides; password and token are words.\n";
+    assert_eq!(refusing(&engine, "", message), Vec::<String>::new());
+}

@@ -221,7 +221,7 @@ pub fn token_pattern(shapes: &[Shape]) -> String {
 /// What stands between a name and its value: quotes, assignment signs, brackets, line breaks. Together
 /// with [`LINKS`] this covers assignments of all languages, tables, attributes, prose, and YAML's pairs
 /// of a name and a value on two lines. One class, since a pattern of hundreds of rules must be small.
-const JUNK: &str = r##"[ \t\r\n"'`=:,>|()\[\]{}<\\#*~?+/%$@.!-]"##;
+const JUNK: &str = r##"[ \t\r\n"'`=:,>|()\[\]{}<\\#*~?+/%$.!-]"##;
 
 /// Words between a name and its value, in prose, in code and in markup; entities and escapes.
 const LINKS: &str = "(?i:is|was|to|as|value|default|string|bearer|basic|token|apikey|key|content|data|&[a-z]{2,4};|&#[0-9]{2};|u00[0-9a-f]{2})";
@@ -257,7 +257,7 @@ pub fn named_value_pattern(names: &[String], value: &str) -> Result<String, Shap
     push_names(&mut pattern, names)?;
     let _ = write!(
         pattern,
-        r#"(?:{NARROW_JUNK}{{1,10}}|{NARROW_JUNK}{{0,4}}\r?\n[ \t]{{0,24}}["'<-]{{0,2}}(?i:value|default|string|content)|{NARROW_JUNK}{{0,4}}{LINKS})(?:{LINKS})?{NARROW_JUNK}{{0,8}}"#
+        r#"(?:{NARROW_JUNK}{{1,10}}(?:{LINKS}{NARROW_JUNK}{{1,8}})?|{NARROW_JUNK}{{0,4}}\r?\n[ \t]{{0,24}}["'<-]{{0,2}}(?i:value|default|string|content){NARROW_JUNK}{{1,8}})"#
     );
     let _ = write!(pattern, r#"({value})(?:["'`\s<>,;&\\|)\]}}]|$)"#);
     Ok(pattern)
@@ -418,6 +418,33 @@ pub fn named_keywords(names: &[String]) -> Result<Vec<String>, ShapeFault> {
     keywords.sort();
     keywords.dedup();
     Ok(keywords)
+}
+
+/// What an identifier may go on with behind a name that is written as `acme_` in a keyword.
+const GOES_ON: &[&str] = &["api", "key", "token", "secret", "auth", "access", "client", "pass", "pwd", "app"];
+
+/// The keywords of a rule with names, each with every sign that may join words: `cf_api` is also looked for as
+/// `cf-api`, `cf.api`, `cf api` and `cfapi`, and `cf_` as `cfkey` too.
+pub fn joined_keywords(keywords: &[String]) -> Vec<String> {
+    let is_joint = |one: char| matches!(one, '_' | '-' | '.' | ' ');
+    let mut all = Vec::new();
+    for keyword in keywords {
+        let lower = keyword.to_ascii_lowercase();
+        let Some(words) = lower.strip_suffix(is_joint) else {
+            all.extend(["_", "-", ".", " ", ""].map(|joint| lower.split(is_joint).collect::<Vec<_>>().join(joint)));
+            continue;
+        };
+        if words.contains(is_joint) || words.is_empty() {
+            all.push(lower.clone());
+            continue;
+        }
+        all.extend(["_", "-", ".", " "].map(|joint| format!("{words}{joint}")));
+        all.extend(GOES_ON.iter().map(|next| format!("{words}{next}")));
+    }
+    all.retain(|keyword| keyword.len() >= 3);
+    all.sort();
+    all.dedup();
+    all
 }
 
 /// The words of a name without what marks it as open.

@@ -39,6 +39,8 @@ pub(crate) fn take_shape(parts: &mut RuleParts) -> Result<(), Unshaped> {
     parts.regex = regex;
     if parts.keywords.is_empty() {
         parts.keywords = keywords.map_err(unreadable)?;
+    } else if !own.names.is_empty() {
+        parts.keywords = shape::joined_keywords(&parts.keywords);
     }
     Ok(())
 }

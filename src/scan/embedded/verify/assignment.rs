@@ -5,228 +5,15 @@
 //! promises: a password that somebody could have chosen, a token that a generator made.
 
 use super::super::placeholder;
+use super::given::is_given;
+use super::name::{is_harmless, says_too_little};
 use super::strength::{self, Strength};
-use super::words;
 use super::{Validator, Validity};
-
-/// Words behind the one for a credential which make it something else: `password_hash`, `tokenUrl`.
-const HARMLESS_BEHIND: &[&[u8]] = &[
-    b"algorithm",
-    b"alg",
-    b"arn",
-    b"class",
-    b"column",
-    b"confirm",
-    b"confirmation",
-    b"count",
-    b"created",
-    b"description",
-    b"dialog",
-    b"digest",
-    b"dir",
-    b"directory",
-    b"element",
-    b"enabled",
-    b"encoder",
-    b"encoding",
-    b"endpoint",
-    b"env",
-    b"error",
-    b"errors",
-    b"expiration",
-    b"expires",
-    b"expiry",
-    b"factory",
-    b"field",
-    b"fields",
-    b"file",
-    b"filename",
-    b"fingerprint",
-    b"form",
-    b"format",
-    b"generator",
-    b"handler",
-    b"hash",
-    b"header",
-    b"headers",
-    b"hint",
-    b"icon",
-    b"id",
-    b"ids",
-    b"identifier",
-    b"index",
-    b"input",
-    b"label",
-    b"length",
-    b"lifetime",
-    b"limit",
-    b"manager",
-    b"max",
-    b"message",
-    b"method",
-    b"min",
-    b"mismatch",
-    b"modal",
-    b"name",
-    b"names",
-    b"number",
-    b"page",
-    b"param",
-    b"parameter",
-    b"path",
-    b"pattern",
-    b"placeholder",
-    b"policy",
-    b"prefix",
-    b"prompt",
-    b"property",
-    b"provider",
-    b"ref",
-    b"reference",
-    b"regex",
-    b"required",
-    b"reset",
-    b"rotation",
-    b"route",
-    b"scope",
-    b"scopes",
-    b"selector",
-    b"service",
-    b"size",
-    b"source",
-    b"status",
-    b"store",
-    b"strategy",
-    b"strength",
-    b"suffix",
-    b"text",
-    b"timeout",
-    b"title",
-    b"ttl",
-    b"type",
-    b"types",
-    b"updated",
-    b"uri",
-    b"url",
-    b"urls",
-    b"usage",
-    b"validation",
-    b"validator",
-    b"validity",
-    b"variable",
-    b"version",
-];
-
-/// Words before it: `public_key`, `csrf_token`, `expected_key`, `primaryKey`.
-const HARMLESS_BEFORE: &[&[u8]] = &[
-    b"arrow",
-    b"author",
-    b"authenticity",
-    b"cache",
-    b"checksum",
-    b"composite",
-    b"csrf",
-    b"dict",
-    b"digest",
-    b"dummy",
-    b"encrypted",
-    b"enter",
-    b"escape",
-    b"etag",
-    b"example",
-    b"expected",
-    b"fake",
-    b"foreign",
-    b"hashed",
-    b"idempotency",
-    b"integrity",
-    b"invalid",
-    b"locale",
-    b"map",
-    b"message",
-    b"mock",
-    b"object",
-    b"partition",
-    b"placeholder",
-    b"primary",
-    b"pub",
-    b"public",
-    b"publishable",
-    b"redacted",
-    b"row",
-    b"sample",
-    b"shift",
-    b"site",
-    b"sort",
-    b"translation",
-    b"unique",
-    b"vapid",
-    b"wrong",
-    b"xsrf",
-];
-
-/// Endings of a word that begins like one for a credential: `passwordhash`, `keyboard`, `tokenizer`.
-const OTHER_WORDS: &[&str] = &[
-    "hash", "ordhash", "wordhash", "encoder", "url", "reset", "field", "input", "length", "policy", "board", "word",
-    "code", "down", "press", "frame", "izer", "ize", "ized", "enc", "store", "port", "ive", "age", "ing", "ers",
-    "name", "file", "path", "type", "id", "ential", "or", "ority",
-];
-
-/// Whether this word says that a value is a credential.
-fn is_credential_word(word: &[u8]) -> bool {
-    const BEGINNINGS: &[&str] = &["key", "auth", "cred", "salt", "pwd", "pass", "bearer", "basic", "kennwort", "senha"];
-    const PARTS: &[&str] = &["passw", "passphrase", "secret", "token", "apikey", "contrasena", "wachtwoord"];
-    const ENDINGS: &[&str] = &["pass", "key", "pwd"];
-    const OTHERS: &[&str] =
-        &["bypass", "compass", "monkey", "turkey", "donkey", "hotkey", "hockey", "trespass", "surpass"];
-    let text = String::from_utf8_lossy(word);
-    if OTHERS.iter().any(|other| text.ends_with(other)) {
-        return false;
-    }
-    let goes_on_well = |rest: &str| !OTHER_WORDS.contains(&rest);
-    PARTS.iter().any(|part| text.find(part).is_some_and(|at| goes_on_well(&text[at + part.len()..])))
-        || BEGINNINGS.iter().any(|beginning| text.strip_prefix(beginning).is_some_and(goes_on_well))
-        || ENDINGS.iter().any(|ending| text.ends_with(ending))
-}
 
 /// The match's text before the value.
 fn before_value<'m>(secret: &[u8], matched: &'m [u8]) -> &'m [u8] {
     let end = matched.windows(secret.len().max(1)).rposition(|window| window == secret).unwrap_or(matched.len());
     matched.get(..end).unwrap_or(matched)
-}
-
-/// Whether the name speaks against itself.
-fn is_harmless(name: &[u8]) -> bool {
-    let all = words::words(name);
-    // A word that stands between the name and its value, such as `key` in `value of the key`, is no name.
-    let Some(at) = all.iter().rposition(|word| is_credential_word(word)) else { return true };
-    let (before, behind) = all.split_at_checked(at).unwrap_or((&all, &[]));
-    let is_in = |list: &[&[u8]], word: &Vec<u8>| list.contains(&word.as_slice());
-    before.iter().any(|word| is_in(HARMLESS_BEFORE, word))
-        || behind.iter().skip(1).any(|word| is_in(HARMLESS_BEHIND, word))
-        || behind.iter().any(|word| word.starts_with(b"pubkey") || word.starts_with(b"keyword"))
-}
-
-/// Whether the name is only a word that everything has: a map, a test vector, a cache.
-fn says_too_little(name: &[u8]) -> bool {
-    let all = words::words(name);
-    let own: Vec<&Vec<u8>> =
-        all.iter().filter(|word| !matches!(word.as_slice(), b"the" | b"value" | b"is" | b"string")).collect();
-    matches!(own.as_slice(), [only] if matches!(only.as_slice(), b"key" | b"keys" | b"auth"))
-}
-
-/// Whether the match gives the value to the name. A comma alone also stands between the fields of a
-/// record, so there the name must look like one: `setenv("API_TOKEN", "…")`, `DB_PASSWORD,…`.
-fn is_given(before: &[u8]) -> bool {
-    let at = before.iter().rposition(u8::is_ascii_alphanumeric).map_or(0, |at| at + 1);
-    let (name, between) = before.split_at_checked(at).unwrap_or((before, &[]));
-    if between.iter().any(|byte| matches!(byte, b'=' | b':' | b'>' | b'|' | b'`')) {
-        return true;
-    }
-    let start = name.iter().rposition(|byte| !byte.is_ascii_alphanumeric() && !matches!(byte, b'_' | b'-' | b'.'));
-    let name = name.get(start.map_or(0, |at| at + 1)..).unwrap_or(name);
-    let (lower, upper) = (name.iter().any(u8::is_ascii_lowercase), name.iter().any(u8::is_ascii_uppercase));
-    name.iter().any(|byte| matches!(byte, b'_' | b'-' | b'.')) || upper && (lower || name.len() > 4)
 }
 
 /// A password that a name promises.
@@ -277,10 +64,36 @@ impl Validator for RandomToken {
         "random-token"
     }
 
-    fn check(&self, secret: &[u8], _matched: &[u8]) -> Validity {
+    fn check(&self, secret: &[u8], matched: &[u8]) -> Validity {
         let random = strength::is_uuid(secret) || strength::token(secret) == Strength::Random;
-        Validity::decided(random && !placeholder::is_placeholder(secret))
+        let is_revision = is_revision(secret, before_value(secret, matched));
+        Validity::decided(random && !is_revision && !placeholder::is_placeholder(secret))
     }
+}
+
+/// Whether it is an object id of git, by what stands before it: `actions/token@…`, `/blob/…`, `?ref=…`.
+fn is_revision(secret: &[u8], before: &[u8]) -> bool {
+    const PLACES: &[&[u8]] = &[
+        b"@",
+        b"/blob/",
+        b"/tree/",
+        b"/commit/",
+        b"/commits/",
+        b"/raw/",
+        b"/archive/",
+        b"ref=",
+        b"rev=",
+        b".git#",
+        b"sha=",
+        b"commit=",
+        b"sha256:",
+        b"sha1:",
+        b"sha512:",
+        b"md5:",
+    ];
+    matches!(secret.len(), 32 | 40 | 64 | 128)
+        && secret.iter().all(u8::is_ascii_hexdigit)
+        && PLACES.iter().any(|place| before.ends_with(place))
 }
 
 /// A password in a place that says so itself: a URL, a file of credentials.
@@ -292,9 +105,21 @@ impl Validator for Password {
         "password"
     }
 
-    fn check(&self, secret: &[u8], _matched: &[u8]) -> Validity {
-        Validity::decided(strength::password(secret) >= Strength::Chosen)
+    fn check(&self, secret: &[u8], matched: &[u8]) -> Validity {
+        let is_example = is_example_host(secret, matched);
+        Validity::decided(!is_example && strength::password_in_place(secret) >= Strength::Chosen)
     }
+}
+
+/// Whether what follows is a host that is reserved for documentation (RFC 2606): `…@example.com`.
+fn is_example_host(secret: &[u8], matched: &[u8]) -> bool {
+    let end = before_value(secret, matched).len() + secret.len();
+    let Some(rest) = matched.get(end..).and_then(|rest| rest.strip_prefix(b"@")) else { return false };
+    let rest = rest.get(..rest.len().min(80)).unwrap_or(rest);
+    let text = String::from_utf8_lossy(rest).to_ascii_lowercase();
+    let host = text.split(|one: char| !one.is_ascii_alphanumeric() && !matches!(one, '.' | '-')).next().unwrap_or("");
+    let name = host.rsplit('.').take(2).collect::<Vec<_>>();
+    name.first() == Some(&"example") || matches!(name.as_slice(), ["com" | "org" | "net", "example"])
 }
 
 /// The same in base64, alone or behind a user's name and a colon.
@@ -307,14 +132,39 @@ impl Validator for EncodedPassword {
     }
 
     fn check(&self, secret: &[u8], _matched: &[u8]) -> Validity {
-        let Some(plain) = super::text::base64(secret) else { return Validity::Invalid };
-        if !plain.iter().all(|byte| matches!(byte, b' '..=b'~' | b'\n' | b'\r')) {
-            return Validity::Invalid;
-        }
+        let Some(plain) = encoded_text(secret) else { return Validity::Invalid };
         let password = plain.iter().position(|&byte| byte == b':').and_then(|at| plain.get(at + 1..));
-        let password = password.unwrap_or(&plain);
-        let end = password.iter().rposition(|byte| !byte.is_ascii_whitespace()).map_or(0, |at| at + 1);
-        Validity::decided(strength::password(password.get(..end).unwrap_or(password)) >= Strength::Chosen)
+        let password = password.unwrap_or(&plain).trim_ascii_end();
+        if password.starts_with(b"{") {
+            // The key of a service account, which registries take as a password.
+            return Validity::decided(memchr::memmem::find(password, b"PRIVATE KEY-----").is_some());
+        }
+        Validity::decided(strength::password(password) >= Strength::Chosen)
+    }
+}
+
+/// The printable text that a value is the base64 of.
+fn encoded_text(value: &[u8]) -> Option<Vec<u8>> {
+    let plain = super::text::base64(value)?;
+    plain.iter().all(|byte| matches!(byte, b' '..=b'~' | b'\n' | b'\r')).then_some(plain)
+}
+
+/// `user:password` in base64, where only that will do: behind the word `Basic`.
+#[derive(Debug)]
+pub struct EncodedUserPassword;
+
+impl Validator for EncodedUserPassword {
+    fn name(&self) -> &'static str {
+        "encoded-user-password"
+    }
+
+    fn check(&self, secret: &[u8], _matched: &[u8]) -> Validity {
+        let plain = encoded_text(secret).unwrap_or_default();
+        let Some(at) = plain.iter().position(|&byte| byte == b':') else { return Validity::Invalid };
+        let (user, password) = plain.split_at_checked(at).unwrap_or_default();
+        let password = password.get(1..).unwrap_or_default().trim_ascii_end();
+        let is_user = user.iter().all(|byte| byte.is_ascii_alphanumeric() || b"._@+-/\\|#$".contains(byte));
+        Validity::decided(is_user && strength::password_in_place(password) >= Strength::Chosen)
     }
 }
 
@@ -330,7 +180,7 @@ impl Validator for UserPassword {
     fn check(&self, secret: &[u8], _matched: &[u8]) -> Validity {
         let at = secret.iter().position(|&byte| byte == b':').map_or(0, |at| at + 1);
         let password = secret.get(at..).unwrap_or(secret);
-        Validity::decided(strength::password(password) >= Strength::Chosen)
+        Validity::decided(strength::password_in_place(password) >= Strength::Chosen)
     }
 }
 
@@ -345,7 +195,7 @@ impl Validator for Pgpass {
 
     fn check(&self, secret: &[u8], _matched: &[u8]) -> Validity {
         let password = secret.rsplit(|&byte| byte == b':').next().unwrap_or(secret);
-        Validity::decided(strength::password(password) >= Strength::Chosen)
+        Validity::decided(strength::password_in_place(password) >= Strength::Chosen)
     }
 }
 

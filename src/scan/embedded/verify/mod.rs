@@ -7,8 +7,10 @@
 mod assignment;
 mod container;
 mod crc;
+mod given;
 mod luhn;
 mod marvin;
+mod name;
 pub mod strength;
 mod structure;
 mod text;
@@ -55,6 +57,7 @@ pub trait Validator: Sync + std::fmt::Debug {
 pub static VALIDATORS: &[&dyn Validator] = &[
     &assignment::DockerAuth,
     &assignment::EncodedPassword,
+    &assignment::EncodedUserPassword,
     &assignment::KubernetesSecret,
     &assignment::Npmrc,
     &assignment::Password,

@@ -1,7 +1,9 @@
 //! Whether a value could be a secret that somebody uses: for passwords, and for tokens of no known form.
 
+use super::structure::Jwt;
 use super::text;
 use super::words;
+use super::{Validator, Validity};
 
 /// What a value looks like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -23,7 +25,7 @@ const RANDOM_LENGTH: usize = 12;
 
 /// Judges a password.
 pub fn password(value: &[u8]) -> Strength {
-    if is_lookup(value) || is_made_up(value) {
+    if is_lookup(value) || is_made_up(value) || is_code(value) {
         return Strength::None;
     }
     // A user's name before it: the password alone counts.
@@ -42,21 +44,75 @@ pub fn password(value: &[u8]) -> Strength {
         return Strength::Weak;
     }
     let cased = kinds.lower > 0 && kinds.upper > 0;
+    if is_counted_word(value) {
+        return Strength::Weak;
+    }
     // One digit behind a word counts things: `attempt1`, `libtest_arg3`.
     let numbered = kinds.digit >= 2 || kinds.digit == 1 && (cased || kinds.symbol > 0);
     let marked = cased && value.iter().any(|byte| b"!@#$%^&+".contains(byte));
     if numbered || marked { Strength::Chosen } else { Strength::Weak }
 }
 
+/// One word and the digits that everybody puts behind it: `Picard123`.
+fn is_counted_word(value: &[u8]) -> bool {
+    let end = value.iter().rposition(|byte| byte.is_ascii_digit()).map_or(0, |at| at + 1);
+    let counted = value.get(..end).unwrap_or(value);
+    let start = counted.iter().rposition(|byte| !byte.is_ascii_digit()).map_or(0, |at| at + 1);
+    let (word, digits) = counted.split_at_checked(start).unwrap_or((counted, &[]));
+    matches!(digits, b"123" | b"1234" | b"12345" | b"123456" | b"321" | b"111" | b"000" | b"007")
+        && value.len() - end <= 1
+        && word.iter().all(u8::is_ascii_alphabetic)
+        && words::words(word).len() == 1
+}
+
+/// Judges a password where the place itself says that it is one: between the user and the host of a URL, in a file
+/// of credentials. There letters of both cases, or with signs between them, will do without a digit.
+pub fn password_in_place(value: &[u8]) -> Strength {
+    let plain = percent_decoded(&percent_decoded(value));
+    let value = plain.as_slice();
+    let judged = password(value);
+    if judged != Strength::Weak || value.len() < CHOSEN_LENGTH || value.contains(&b':') {
+        return judged;
+    }
+    let kinds = Kinds::of(value);
+    let mixed = kinds.lower > 0 && kinds.upper > 0;
+    let is_name = kinds.letters() == value.len() && words::word_share(value) > 0.9;
+    if mixed && !is_name && !is_technical(value, &kinds) { Strength::Chosen } else { Strength::Weak }
+}
+
+/// The value without the escapes of a URL: `p%40ss` is `p@ss`.
+fn percent_decoded(value: &[u8]) -> Vec<u8> {
+    let hex = |byte: Option<&u8>| {
+        byte.and_then(|byte| char::from(*byte).to_digit(16)).and_then(|digit| u8::try_from(digit).ok())
+    };
+    let mut plain = Vec::with_capacity(value.len());
+    let mut rest = value;
+    while let [first, after @ ..] = rest {
+        match (hex(after.first()), hex(after.get(1))) {
+            (Some(high), Some(low)) if *first == b'%' => {
+                plain.push(high << 4 | low);
+                rest = after.get(2..).unwrap_or_default();
+            }
+            _ => {
+                plain.push(*first);
+                rest = after;
+            }
+        }
+    }
+    plain
+}
+
 /// Judges a token: only what a generator made will do.
 pub fn token(value: &[u8]) -> Strength {
-    if is_lookup(value) || is_public(value) || is_uuid(value) || is_identifier(value) {
+    if is_lookup(value) || is_public(value) || is_uuid(value) || is_identifier(value) || is_code(value) {
         return Strength::None;
     }
-    if is_made_up(value) || is_dummy_encoded(value) || !is_random(value) {
-        return Strength::Weak;
-    }
-    Strength::Random
+    let is_token = if value.starts_with(b"eyJ") && value.contains(&b'.') {
+        Jwt.check(value, value) != Validity::Invalid
+    } else {
+        is_random(value) && !is_made_up(value) && !is_dummy_encoded(value)
+    };
+    if is_token { Strength::Random } else { Strength::Weak }
 }
 
 /// How many characters of each kind.
@@ -113,6 +169,10 @@ pub fn is_random(value: &[u8]) -> bool {
     }
     let share = words::word_share(value);
     if kinds.digit == 0 {
+        // A phrase of short words.
+        if kinds.joint > 1 && (kinds.lower == 0 || kinds.upper == 0) {
+            return false;
+        }
         // Letters only: either the case jumps about, or the letters are no words.
         let cost = words::pair_cost(value).unwrap_or(0.0);
         return length >= 16
@@ -203,6 +263,7 @@ pub fn is_lookup(value: &[u8]) -> bool {
         "b64:",
         "agb",
         "akid:",
+        "//",
         "./",
         "../",
         "~/",
@@ -252,9 +313,25 @@ pub fn is_lookup(value: &[u8]) -> bool {
         "]]",
         "&&",
         "||",
+        "&lt;",
+        "&gt;",
+        "&#x3c;",
+        "&#60;",
         "%{",
         "%s",
         ":/",
+        "4_request",
+        // Regular expressions.
+        "[^",
+        "[0-9",
+        "[a-z",
+        "(?:",
+        "(?i",
+        "(?=",
+        "0-9a-z",
+        "0-9a-f",
+        "a-z0-9",
+        "a-za-z",
         "b64enc",
         "b64dec",
         "base64enc",
@@ -262,7 +339,32 @@ pub fn is_lookup(value: &[u8]) -> bool {
     if INSIDE.iter().any(|inside| lower.contains(inside)) {
         return true;
     }
-    is_variable(text) || is_path(text)
+    is_variable(text) || is_path(text) || is_option(text) || is_template(text)
+}
+
+/// Groups in braces, and next to nothing beside them: `{user}:{password}`, `{base62:14}7{nl}`.
+fn is_template(text: &str) -> bool {
+    let (mut depth, mut groups, mut beside) = (0_usize, 0_usize, 0_usize);
+    for one in text.chars() {
+        match one {
+            '{' => depth += 1,
+            '}' if depth > 0 => {
+                depth -= 1;
+                groups += 1;
+            }
+            _ if depth == 0 && one.is_alphanumeric() => beside += 1,
+            _ => {}
+        }
+    }
+    groups > 0 && beside <= 2
+}
+
+/// An option of a command, or another assignment: `-pkcs11engine`, `nextgroup=@cluster`.
+fn is_option(text: &str) -> bool {
+    let bare = text.trim_start_matches('-');
+    let word = bare.bytes().take_while(|byte| byte.is_ascii_lowercase()).count();
+    let is_dashed = bare.len() < text.len() && word >= 3 && !is_random(bare.as_bytes());
+    is_dashed || word >= 4 && bare.as_bytes().get(word) == Some(&b'=') && bare.len() > word + 2
 }
 
 /// Paths, imports and chains of calls: `github.com/cli/cli/v2/pkg`, `4.days.ago`.
@@ -296,6 +398,41 @@ fn is_identifier(value: &[u8]) -> bool {
     })
 }
 
+/// What stands in a program where a value could: a number with its type, the name of a variable or a field.
+fn is_code(value: &[u8]) -> bool {
+    let Ok(text) = std::str::from_utf8(value) else { return false };
+    is_number(text) || is_variable_name(text)
+}
+
+/// `16384u32`, `0xC000006B_u32`, `-2147221215i32`.
+fn is_number(text: &str) -> bool {
+    const TYPES: &[&str] = &["u8", "u16", "u32", "u64", "u128", "usize", "i8", "i16", "i32", "i64", "isize", "UL", "L"];
+    let text = text.trim_start_matches(['-', '!', '~']);
+    let bare = TYPES.iter().find_map(|kind| text.strip_suffix(kind)).unwrap_or(text);
+    let digits = bare.strip_prefix("0x").or_else(|| bare.strip_prefix("0X"));
+    match digits {
+        Some(digits) => digits.len() <= 18 && digits.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'_'),
+        None => bare.len() < text.len() && bare.bytes().all(|byte| byte.is_ascii_digit() || byte == b'_'),
+    }
+}
+
+/// `nl80211_rekey_data`, `_lib.EVP_PKEY_free`, `WIN32_ERROR`: words of one case each with a low line between them,
+/// digits behind or within them.
+fn is_variable_name(text: &str) -> bool {
+    if !text.contains('_') || !text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.')) {
+        return false;
+    }
+    let parts: Vec<&str> = text.split(['_', '.']).filter(|part| !part.is_empty()).collect();
+    let digits = text.bytes().filter(u8::is_ascii_digit).count();
+    let is_word = |part: &&str| {
+        let (lower, upper) =
+            (part.bytes().any(|b| b.is_ascii_lowercase()), part.bytes().any(|b| b.is_ascii_uppercase()));
+        part.bytes().next().is_some_and(|first| first.is_ascii_alphabetic())
+            && (lower != upper || part.bytes().skip(1).all(|byte| !byte.is_ascii_uppercase()))
+    };
+    parts.len() >= 2 && digits * 3 <= text.len() && parts.iter().all(is_word)
+}
+
 /// `$NAME`, `%NAME%`, `@NAME@`, `__NAME__`, `NAME_OF_ANOTHER_VARIABLE`.
 fn is_variable(text: &str) -> bool {
     let word = |inside: &str| {
@@ -309,7 +446,14 @@ fn is_variable(text: &str) -> bool {
         let shouted = inside.bytes().take_while(|byte| byte.is_ascii_uppercase() || *byte == b'_').count();
         return named(inside) || shouted >= 3 || name >= 2 && inside[name..].starts_with(['/', '.', ':']);
     }
-    if text.starts_with('%') && text.bytes().skip(1).take_while(u8::is_ascii_uppercase).count() >= 4 {
+    if text.starts_with('%') && text.bytes().skip(1).take_while(u8::is_ascii_alphabetic).count() >= 4 {
+        return true;
+    }
+    // An annotation, or a variable of an object: `@NonNull`, `@password`.
+    if let Some(inside) = text.strip_prefix('@')
+        && inside.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b'_' || byte == b'.')
+        && words::word_share(inside.as_bytes()) > 0.5
+    {
         return true;
     }
     for mark in ['%', '@'] {
@@ -343,19 +487,39 @@ pub fn is_made_up(value: &[u8]) -> bool {
             return true;
         }
     }
-    let known: &[&[u8]] = &[
-        b"hunter2",
-        b"letmein",
-        b"iloveyou",
-        b"trustno1",
-        b"dragon",
-        b"monkey",
-        b"correcthorsebatterystaple",
-        b"mF_9.B5f-4.1JqM",
-        b"mF_9.B5f-4.1JqM%01%01",
-    ];
-    known.contains(&value) || distinct(value) <= 3 || has_run(value)
+    let known: &[&[u8]] =
+        &[b"hunter2", b"letmein", b"iloveyou", b"trustno1", b"dragon", b"monkey", b"correcthorsebatterystaple"];
+    known.contains(&value)
+        || value.rsplit(|&byte| byte == b':').next().is_some_and(|own| PUBLISHED.contains(&own))
+        || distinct(value) <= 3
+        || has_run(value)
 }
+
+/// Values of the examples in RFC 5849, 6749, 6750 and 7617, which documentation and tests repeat.
+const PUBLISHED: &[&[u8]] = &[
+    b"mF_9.B5f-4.1JqM",
+    b"mF_9.B5f-4.1JqM%01%01",
+    b"2YotnFZFEjr1zCsicMWpAA",
+    b"tGzv3JOkF0XG5Qx2TlKWIA",
+    b"SplxlOBeZQQYbYS6WxSbIA",
+    b"s6BhdRkqt3",
+    b"gX1fBat3bV",
+    b"7Fjfp0ZBr1KtDRbnfVdmIw",
+    b"h480djs93hd8",
+    b"8xLOxBtZp8",
+    b"kd94hf93k423kf44",
+    b"pfkkdhi9sl3r4s00",
+    b"hh5s93j4hdidpola",
+    b"hdhd0244k9j7ao03",
+    b"nnch734d00sl2jdk",
+    b"dpf43f3p2l4k3l03",
+    b"hfdp7dh39dks9884",
+    b"0685bd9184jfhq22",
+    b"ad180jjd733klru7",
+    b"lsdkfol23w54jlksdef",
+    b"agabcdefddddafdd",
+    b"OpenSesame",
+];
 
 /// How many letters of a word stand in dummy words: all, when it is one or is put together of some.
 fn dummy_letters(word: &[u8]) -> usize {
@@ -437,6 +601,8 @@ fn is_public(value: &[u8]) -> bool {
     ];
     BEGINNINGS.iter().any(|beginning| value.starts_with(beginning.as_bytes()))
         || value.starts_with(b"MII") && value.len() > 100
+        // A sealed secret of Kubernetes: the length of an RSA block in two bytes, then the block.
+        || matches!(value, [b'A', b'g', b'A'..=b'D', ..]) && value.len() > 300
 }
 
 /// Whether it is a UUID: an identifier wherever nothing else says so.

@@ -117,12 +117,23 @@ impl Validator for Jwt {
         if header.get("enc").is_some() {
             return Validity::Unknown;
         }
-        if object(payload).is_none() {
+        if object(payload).is_none_or(|payload| is_dummy_payload(&payload)) {
             return Validity::Invalid;
         }
         let algorithm = header.get("alg").and_then(|value| value.as_str()).unwrap_or("none");
         Validity::decided(!algorithm.eq_ignore_ascii_case("none"))
     }
+}
+
+/// Whether a payload says nothing: `{"foo":"bar"}`, `{"some":"payload"}`, `{}`.
+fn is_dummy_payload(payload: &serde_json::Value) -> bool {
+    let is_dummy = |text: &str| {
+        super::words::words(text.as_bytes()).iter().all(|word| super::words::is_dummy_word(word))
+            && !text.bytes().any(|byte| byte.is_ascii_digit())
+    };
+    payload
+        .as_object()
+        .is_some_and(|pairs| pairs.iter().all(|(name, value)| is_dummy(name) && value.as_str().is_some_and(is_dummy)))
 }
 
 /// Macaroons in the binary format, version 2 (PyPI's and Fly.io's tokens): fields of a type, a length and

@@ -12,6 +12,7 @@ use crate::install::hosts::{self, Places, Planned, Reach};
 use crate::install::keep::shown;
 use crate::install::lines::{self, Line};
 use crate::install::recorded::Recorded;
+use crate::net::Standing;
 use crate::net::place::{self, Change, Method, Own, Scope};
 use crate::text::SafeText;
 use crate::verdict::{Class, Refusal};
@@ -159,6 +160,11 @@ fn put_net(world: &World, scope: Scope, own: &Own) -> Result<(), Refusal> {
     match place::install(world, &git, scope, method, &own.program)? {
         Change::None => say!("git: the net is in place already; nothing was changed")?,
         Change::Made(file) => say!("git: the net is in place ({}), through {}", how(method), file.display())?,
+    }
+    // A hooks path of the repository's own (husky sets one) goes before the user's.
+    if let Ok(Standing::Cut(why)) = crate::net::standing(world, &git, "pre-push", own) {
+        say!("git: in this repository the net does not hold: {why}")?;
+        say!("do:  tyran install git --repo")?;
     }
     Ok(())
 }

@@ -362,3 +362,21 @@ fn the_reader_sees_through_the_nets_own_scripts_to_the_repositorys_hook() {
     let chained = scan();
     assert_ne!(chained.status.code(), Some(0), "{}", shown(&chained));
 }
+
+#[test]
+fn installing_for_the_user_says_where_the_repositorys_own_hooks_path_wins() {
+    let sandbox = Sandbox::new();
+    let repo = sandbox.repo("work");
+    let said = |args: &[&str]| {
+        let output = sandbox.tyran().current_dir(&repo.dir).args(["install", "git"]).args(args).output().unwrap();
+        assert!(output.status.success(), "{}", shown(&output));
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    assert!(!said(&[]).contains("does not hold"));
+    repo.git(&["config", "core.hooksPath", ".husky/_"]);
+    let told = said(&[]);
+    assert!(told.contains(".husky/_") && told.contains("tyran install git --repo"), "{told}");
+    assert!(!said(&["--repo"]).contains("does not hold"));
+    commit_secret_unseen(&repo);
+    assert!(!git(&repo, &["push", "-q", "origin", "main"]).status.success());
+}

@@ -180,6 +180,8 @@ fn npm_packs_what_it_says_itself() {
         (manifest(",\"files\":[\"./docs/\",\".env\"]"), vec![]),
         (manifest(",\"bundleDependencies\":[\"dep\"],\"dependencies\":{\"dep\":\"1.0.0\"}"), vec![]),
         (manifest(",\"files\":[\"**/*.js\"]"), vec![("lib/.gitignore", "a.js\n")]),
+        (manifest(",\"bin\":\"lib/deep/x.ts\""), vec![(".npmignore", "/lib\n"), ("lib/deep/x.ts", "x\n")]),
+        (manifest(",\"bin\":{\"r\":\"./docs/guide.md\"}"), vec![(".gitignore", "/docs\n")]),
     ];
     for (manifest, extra) in cases {
         let sandbox = Sandbox::new();
@@ -242,6 +244,8 @@ fn cargo_packs_what_it_says_itself() {
         ("license-file = 'COPYING'\nexclude = ['COPYING', 'README.md', 'nested']\n", true),
         ("", false),
         ("include = ['/src']\nreadme = 'docs/READ.md'\n", false),
+        ("include = ['**', '!/target']\n", true),
+        ("exclude = ['docs']\n# untracked\n", true),
     ] {
         let sandbox = Sandbox::new();
         let repo = sandbox.repo("r");
@@ -261,7 +265,11 @@ fn cargo_packs_what_it_says_itself() {
             .write("target/debug/out", "o\n")
             .write("nested/Cargo.toml", "[package]\nname = 'n'\nversion = '0.1.0'\n")
             .write("nested/src/lib.rs", "");
-        if git {
+        if manifest.contains("untracked") {
+            repo.commit("docs/READ.md", "only this\n");
+            repo.git(&["rm", "-q", "-r", "--cached", "."]);
+            repo.git(&["commit", "-q", "--allow-empty", "-m", "x"]);
+        } else if git {
             repo.git(&["add", "-A"]);
             repo.git(&["commit", "-q", "-m", "x"]);
             repo.write("untracked", "u\n");

@@ -2,8 +2,8 @@
 //!
 //! Promise: at least the files that `cargo package --list` (cargo 1.85 to 1.95) names, but those which
 //! cargo makes itself (`Cargo.toml.orig`, `.cargo_vcs_info.json`, a generated lock file): with
-//! `include`, the files below the manifest that it matches; else what git does not ignore (without
-//! git, everything) less what `exclude` matches. Other packages below are left out, the manifest, the
+//! `include`, the files below the manifest that it matches; else what git does not ignore (where git does
+//! not track the manifest, everything but hidden files and `target`) less what `exclude` matches. Other packages below are left out, the manifest, the
 //! readme and the licence file are always in. Several packages are taken where the words could mean them.
 
 use std::collections::BTreeSet;
@@ -68,10 +68,17 @@ fn pack(world: &World, dir: &Path, chosen: &mut Chosen) -> Result<(), Fault> {
         listed.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
     };
     let (include, exclude) = (patterns("include"), patterns("exclude"));
-    let found = if include.is_empty() {
+    let target = dir.join("target");
+    let found = if !include.is_empty() {
+        // A pattern like `**` takes git's own folder along; what cargo builds only where git tracks it.
+        let built_too = tree::is_tracked(world, dir, "target")?;
+        tree::walk_all(dir, &|path, _| built_too || path != target)?
+    } else if tree::is_tracked(world, dir, "Cargo.toml")? {
         tree::inputs(world, dir)?
     } else {
-        tree::walk(dir, &|path, _| path != dir.join("target"))?
+        // cargo asks git only where git tracks the manifest; else it leaves out what begins with a dot.
+        let found = tree::walk(dir, &|path, name| path != target && !is_hidden(name))?;
+        found.into_iter().filter(|path| !path.file_name().is_some_and(is_hidden)).collect()
     };
     let rules = matcher(dir, if include.is_empty() { &exclude } else { &include });
     let inner: Vec<PathBuf> = found
@@ -81,18 +88,21 @@ fn pack(world: &World, dir: &Path, chosen: &mut Chosen) -> Result<(), Fault> {
         .filter(|folder| *folder != dir)
         .map(Path::to_owned)
         .collect();
-    let target = dir.join("target");
     for path in found {
         let named = rules.as_ref().map(|rules| rules.matched_path_or_any_parents(&path, false).is_ignore());
         // Patterns that cannot be read take everything.
         let packed = if include.is_empty() { !named.unwrap_or(false) } else { named.unwrap_or(true) };
-        let elsewhere = inner.iter().any(|folder| path.starts_with(folder)) || path.starts_with(&target);
+        let elsewhere = inner.iter().any(|folder| path.starts_with(folder));
         if packed && !elsewhere {
             chosen.files.insert(path);
         }
     }
     always(dir, package, chosen);
     Ok(())
+}
+
+fn is_hidden(name: &std::ffi::OsStr) -> bool {
+    name.as_encoded_bytes().starts_with(b".")
 }
 
 /// A list of `[workspace.package]`.

@@ -235,12 +235,16 @@ impl Walk<'_> {
                 required.push(self.top.join(path));
             }
         }
-        match self.manifest.get("bin") {
-            Some(Value::String(path)) => required.push(self.top.join(path)),
-            Some(Value::Object(paths)) => {
-                required.extend(paths.values().filter_map(Value::as_str).map(|path| self.top.join(path)));
-            }
-            Some(Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_)) | None => {}
+        // Each is a pattern too: the folders that lead to it are entered, and what lies there beside it is packed
+        // unless a pattern leaves out the file itself.
+        let programs: Vec<&str> = match self.manifest.get("bin") {
+            Some(Value::String(path)) => vec![path.as_str()],
+            Some(Value::Object(paths)) => paths.values().filter_map(Value::as_str).collect(),
+            Some(Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_)) | None => Vec::new(),
+        };
+        for path in programs {
+            strict.extend(Rule::read(&format!("!/{}", path.trim_start_matches("./"))));
+            required.push(self.top.join(path));
         }
         // `main` may lack its ending, or name a folder.
         let endings: Vec<PathBuf> = required.iter().flat_map(|path| with_endings(path)).collect();

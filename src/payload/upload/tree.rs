@@ -41,12 +41,29 @@ pub(super) fn inputs(world: &World, dir: &Path) -> Result<BTreeSet<PathBuf>, Fau
     Ok(files)
 }
 
+/// Whether git tracks a file.
+///
+/// # Errors
+/// When git cannot be run.
+pub(super) fn is_tracked(world: &World, dir: &Path, name: &str) -> Result<bool, Fault> {
+    let git = GitContext { dir: dir.to_owned(), env: world.env.clone(), globals: Vec::new() };
+    Ok(world.git(&git, ["ls-files", "--error-unmatch", "--", name]).run()?.status.success())
+}
+
 /// Regular files below `dir`; folders are entered when `enters(path, name)` says so. `.git` never is,
 /// links are not followed.
 ///
 /// # Errors
 /// When a folder cannot be listed.
 pub(super) fn walk(dir: &Path, enters: &dyn Fn(&Path, &OsStr) -> bool) -> Result<BTreeSet<PathBuf>, Fault> {
+    walk_all(dir, &|path, name| name != ".git" && enters(path, name))
+}
+
+/// The same, git's own folder not excepted.
+///
+/// # Errors
+/// When a folder cannot be listed.
+pub(super) fn walk_all(dir: &Path, enters: &dyn Fn(&Path, &OsStr) -> bool) -> Result<BTreeSet<PathBuf>, Fault> {
     let fault = |path: &Path, error: &io::Error| Fault::File { path: shown(path), what: error.to_string().into() };
     let mut files = BTreeSet::new();
     let mut folders = vec![dir.to_owned()];
@@ -57,7 +74,7 @@ pub(super) fn walk(dir: &Path, enters: &dyn Fn(&Path, &OsStr) -> bool) -> Result
             let kind = entry.file_type().map_err(|error| fault(&path, &error))?;
             if kind.is_file() {
                 files.insert(path);
-            } else if kind.is_dir() && entry.file_name() != ".git" && enters(&path, &entry.file_name()) {
+            } else if kind.is_dir() && enters(&path, &entry.file_name()) {
                 folders.push(path);
             }
         }

@@ -23,8 +23,11 @@ class Host:
     row = ""
     packages = ()
     program = ""
-    # What becomes of a call whose hook is gone, dead or late, without the net: True where it runs.
-    open_when = {"missing": True, "killed": True, "crash": True, "slow": True}
+    # What becomes of a call whose hook is gone, dead or late, without the net: True where it runs. The entry's
+    # own guard refuses for a program that is gone or died; nothing in an entry helps against a late one.
+    open_when = {"missing": False, "killed": False, "crash": False, "slow": True}
+    # Whether the tool's shell hides the user's git configuration, and git's own hooks with it.
+    hides_the_net = False
     limit = 240
 
     def __init__(self, tools, node):
@@ -125,8 +128,7 @@ trust_level = "trusted"
 
 class Gemini(Scripted):
     row, packages, program = "gemini", ("@google/gemini-cli@0.61.0",), ".bin/gemini"
-    # Its shell's own complaint (126, 127) is a refusal to it, and so is any exit code from 2 on.
-    open_when = {"missing": False, "killed": True, "crash": False, "slow": True}
+    hides_the_net = True
     folder, auth = ".gemini", "gemini-api-key"
 
     def prepare(self, case):
@@ -141,7 +143,7 @@ class Gemini(Scripted):
 
 class Qwen(Gemini):
     row, packages, program = "qwen", ("@qwen-code/qwen-code@0.24.4",), ".bin/qwen"
-    open_when = {"missing": True, "killed": True, "crash": True, "slow": True}
+    hides_the_net = False
     folder, auth = ".qwen", "openai"
 
     def prepare(self, case):

@@ -6,7 +6,8 @@
 //! opaque.
 
 use std::collections::HashMap;
-use std::sync::LazyLock;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bstr::{BStr, ByteSlice};
 
@@ -42,8 +43,8 @@ pub fn knows(name: &BStr) -> bool {
 pub fn class(name: &BStr) -> Class {
     let Ok(name) = name.to_str() else { return Class::Other };
     let name = name.strip_suffix(".exe").unwrap_or(name);
-    if let Some(class) = TABLE.get(name) {
-        return *class;
+    if let Some(class) = listed(name) {
+        return class;
     }
     match name {
         "git" => Class::Git,
@@ -70,23 +71,49 @@ pub fn starts(program: &BStr, variable: &str) -> bool {
     }
 }
 
-/// All names of the tables; where one stands in two, the first table counts.
-static TABLE: LazyLock<HashMap<&str, Class>> = LazyLock::new(|| {
-    let mut table = HashMap::new();
-    for (names, class) in [
-        (FORGES, Class::Forge),
-        (PACKAGES, Class::Package),
-        (VCS, Class::Vcs),
-        (FILES, Class::Files),
-        (INERT, Class::Inert),
-        (WRITES, Class::Writes),
-    ] {
-        for name in names.split_ascii_whitespace() {
-            table.entry(name).or_insert(class);
-        }
+/// All tables; where a name stands in two, the first counts.
+const TABLES: &[(&str, Class)] = &[
+    (FORGES, Class::Forge),
+    (PACKAGES, Class::Package),
+    (VCS, Class::Vcs),
+    (FILES, Class::Files),
+    (INERT, Class::Inert),
+    (WRITES, Class::Writes),
+];
+
+/// All names, for a text with many commands.
+static TABLE: OnceLock<HashMap<&str, Class>> = OnceLock::new();
+
+/// How many names are looked for in the texts before a table of them pays: most lines have few.
+const LOOKED_FOR: usize = 16;
+
+fn listed(name: &str) -> Option<Class> {
+    static ASKED: AtomicUsize = AtomicUsize::new(0);
+    if ASKED.fetch_add(1, Ordering::Relaxed) < LOOKED_FOR {
+        return TABLES.iter().find(|(names, _)| stands_in(names, name)).map(|(_, class)| *class);
     }
-    table
-});
+    let table = TABLE.get_or_init(|| {
+        let mut table = HashMap::new();
+        for (names, class) in TABLES {
+            for name in names.split_ascii_whitespace() {
+                table.entry(name).or_insert(*class);
+            }
+        }
+        table
+    });
+    table.get(name).copied()
+}
+
+/// Whether a name is one of a text's words.
+fn stands_in(names: &str, name: &str) -> bool {
+    let is_edge = |at: Option<&u8>| at.is_none_or(u8::is_ascii_whitespace);
+    let bytes = names.as_bytes();
+    !name.is_empty()
+        && !name.bytes().any(|byte| byte.is_ascii_whitespace())
+        && bytes.find_iter(name).any(|at| {
+            is_edge(at.checked_sub(1).and_then(|before| bytes.get(before))) && is_edge(bytes.get(at + name.len()))
+        })
+}
 
 const FORGES: &str = "gh glab hub tea fj berg";
 

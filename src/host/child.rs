@@ -99,6 +99,16 @@ pub fn command(host: &Host, command: &ShellCommand, deadline: Instant) -> Decisi
         // by everything that is in reach.
         ToolShell::Bash | ToolShell::Powershell | ToolShell::Cmd => Shell::Bash,
     };
+    let lives_on = lives_on(host);
+    let ask_about = || {
+        let subject = Subject::Command { text: command.text.clone(), zsh: shell == Shell::Zsh, lives_on };
+        ask(subject, &world, deadline)
+    };
+    // What speaks of a push or a commit is read by the child all the same: reading it here first would
+    // ask git everything twice.
+    if host.tools.typing.is_empty() && ["git push", "git commit"].iter().any(|said| command.text.contains(said)) {
+        return ask_about();
+    }
     let plan = command::read(command.text.as_bytes(), &world, shell);
     if let Some(program) = session::opened(host, &command.text, &world, shell, &plan)
         && !net_holds(&world)
@@ -108,8 +118,7 @@ pub fn command(host: &Host, command: &ShellCommand, deadline: Instant) -> Decisi
     if is_inert(&plan) {
         return Decision::Pass;
     }
-    let subject = Subject::Command { text: command.text.clone(), zsh: shell == Shell::Zsh, lives_on: lives_on(host) };
-    ask(subject, &world, deadline)
+    ask_about()
 }
 
 fn is_inert(plan: &Plan) -> bool {

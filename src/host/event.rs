@@ -209,7 +209,10 @@ pub fn is_of(payload: &Value, default: &Host) -> bool {
     if !default.recognise.is_empty() && default.recognise.iter().all(|key| has_key(key)) {
         return true;
     }
-    !ROWS.iter().any(|row| row.id != default.id && row.might_be(has_key, text))
+    // A tool that the row knows is its own, unless the keys are another's.
+    let knows_tool = default.recognise.is_empty()
+        && tool_name(payload, default).is_some_and(|tool| default.shell_tools.iter().any(|known| known.name == tool));
+    !ROWS.iter().any(|row| row.id != default.id && !(knows_tool && row.has_no_keys()) && row.might_be(has_key, text))
 }
 
 /// The JSON object that an event is.

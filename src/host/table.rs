@@ -646,6 +646,11 @@ impl Prepared {
         Ok(host)
     }
 
+    /// Whether its dialect has no keys of its own.
+    pub const fn has_no_keys(&self) -> bool {
+        self.recognise.is_empty()
+    }
+
     /// Whether a payload might be this row's: it has every key that only this dialect has, or names a
     /// shell tool of a row that has no such keys.
     pub fn might_be(&self, has_key: impl Fn(&str) -> bool, text_at: impl Fn(&str) -> Option<String>) -> bool {

@@ -377,3 +377,110 @@ fn a_push_past_nothing_is_not_told_of() {
     let event = json!({"hook_event_name": "PostToolUse", "cwd": repo.dir, "tool_name": "Bash", "tool_input": {"command": "git push"}});
     assert_passed(&fed(gate, event.to_string().as_bytes()));
 }
+
+/// Every variable of tyran's own that the source names.
+fn own_variables() -> std::collections::BTreeSet<String> {
+    fn walk(folder: &Path, found: &mut std::collections::BTreeSet<String>) {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                walk(&path, found);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                let text = std::fs::read_to_string(&path).unwrap();
+                for (at, _) in text.match_indices("TYRAN_") {
+                    let rest = &text[at..];
+                    let end = rest.find(|c: char| !c.is_ascii_uppercase() && c != '_').unwrap_or(rest.len());
+                    found.insert(rest[..end].trim_end_matches('_').to_owned());
+                }
+            }
+        }
+    }
+    let mut found = std::collections::BTreeSet::new();
+    walk(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"), &mut found);
+    // What a build with debug assertions takes from tests, and from nobody else.
+    found.retain(|name| !["TYRAN_STATE_DIR", "TYRAN_PLANT", "TYRAN"].contains(&name.as_str()));
+    found.extend(
+        ["TYRAN_OFF", "TYRAN_DISABLE", "TYRAN_SKIP", "TYRAN_ENGINE", "TYRAN_RULES", "TYRAN_CONFIG"].map(str::to_owned),
+    );
+    found
+}
+
+#[test]
+fn no_environment_makes_a_verdict_weaker() {
+    use std::os::unix::fs::PermissionsExt;
+    let sandbox = Sandbox::new();
+    let repo = leaky(&sandbox);
+    let clean = clean(&sandbox);
+    let setup = sandbox.tyran().args(["setup", "--yes", "claude"]).output().unwrap();
+    assert!(setup.status.success(), "{}", shown(&setup));
+    // Programs that say what is wanted of them, and leave a trace of having been run.
+    let fake = sandbox.path("fake");
+    std::fs::create_dir(&fake).unwrap();
+    let ran = sandbox.path("ran");
+    for name in ["git", "gitleaks", "tyran", "sh", "git-remote-https", "ssh"] {
+        let program = fake.join(name);
+        std::fs::write(&program, format!("#!/bin/sh\n: > '{}'\nexit 0\n", ran.display())).unwrap();
+        std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    let path = format!("{}:{}", fake.display(), std::env::var("PATH").unwrap());
+    let empty = sandbox.path("empty");
+    std::fs::create_dir(&empty).unwrap();
+    let text = |path: &Path| path.to_str().unwrap().to_owned();
+    let mut settings: Vec<Vec<(String, Option<String>)>> = vec![
+        vec![("PATH".into(), Some(path))],
+        vec![("PATH".into(), None)],
+        vec![("HOME".into(), None)],
+        vec![("HOME".into(), Some(text(&empty)))],
+        vec![("LD_PRELOAD".into(), Some("/nonexistent/preload.so".into()))],
+        vec![("LD_LIBRARY_PATH".into(), Some(text(&empty)))],
+        vec![("BASH_ENV".into(), Some(text(&fake.join("sh"))))],
+        vec![("TMPDIR".into(), Some("/nonexistent".into()))],
+        vec![("XDG_CONFIG_HOME".into(), Some(text(&empty)))],
+        vec![("GIT_EXEC_PATH".into(), Some(text(&fake)))],
+        vec![("GIT_TRACE".into(), Some(text(&ran))), ("GIT_TRACE2_EVENT".into(), Some(text(&ran)))],
+        vec![("GIT_SSH_COMMAND".into(), Some(text(&fake.join("ssh"))))],
+        vec![
+            ("GIT_CONFIG_GLOBAL".into(), Some("/dev/null".into())),
+            ("GIT_CONFIG_SYSTEM".into(), Some("/dev/null".into())),
+        ],
+        vec![("GIT_CONFIG_NOSYSTEM".into(), None)],
+        vec![
+            ("GIT_CONFIG_COUNT".into(), Some("1".into())),
+            ("GIT_CONFIG_KEY_0".into(), Some("core.hooksPath".into())),
+            ("GIT_CONFIG_VALUE_0".into(), Some("/dev/null".into())),
+        ],
+        vec![("GIT_REPLACE_REF_BASE".into(), Some("refs/elsewhere/".into()))],
+        vec![("GIT_NO_REPLACE_OBJECTS".into(), Some("1".into()))],
+        vec![("GIT_ATTR_SOURCE".into(), Some("HEAD".into()))],
+        vec![("GIT_PAGER".into(), Some(text(&fake.join("sh")))), ("GIT_EDITOR".into(), Some(text(&fake.join("sh"))))],
+        vec![("GIT_OPTIONAL_LOCKS".into(), Some("0".into())), ("GIT_PROTOCOL".into(), Some("version=0".into()))],
+    ];
+    for name in own_variables() {
+        settings.push(vec![(name.clone(), Some("1".to_owned()))]);
+        settings.push(vec![(name, Some(text(&fake.join("gitleaks"))))]);
+    }
+    settings.push(settings.iter().flatten().filter(|(name, _)| name != "PATH" && name != "HOME").cloned().collect());
+    let ask = |dir: &Path, set: &[(String, Option<String>)]| {
+        let mut gate = sandbox.tyran();
+        gate.args(["gate", "--host", "claude", "--deadline", "20"]);
+        for (name, value) in set {
+            match value {
+                Some(value) => gate.env(name, value),
+                None => gate.env_remove(name),
+            };
+        }
+        let event = json!({"session_id": "s", "cwd": dir, "hook_event_name": "PreToolUse", "tool_name": "Bash",
+                           "tool_input": {"command": "git push origin main"}});
+        fed(gate, event.to_string().as_bytes())
+    };
+    for set in &settings {
+        let output = ask(&repo.dir, set);
+        assert_eq!(output.status.code(), Some(2), "{set:?}: {}", shown(&output));
+        assert!(output.stdout.is_empty() && !output.stderr.is_empty(), "{set:?}: {}", shown(&output));
+        assert!(!ran.exists(), "{set:?} had something run");
+    }
+    // Nor does one stop a clean push by itself, where it says nothing of git.
+    for set in settings.iter().filter(|set| set.iter().all(|(name, _)| name.starts_with("TYRAN_") || name == "HOME")) {
+        assert_passed(&ask(&clean.dir, set));
+    }
+}

@@ -789,3 +789,30 @@ fn an_entry_whose_program_is_gone_or_dies_refuses_on_hosts_that_would_let_it_run
     }
     assert!(tried >= 8, "{tried}");
 }
+
+#[test]
+fn a_setup_that_cannot_write_or_is_killed_leaves_whole_files_and_can_be_run_again() {
+    let sandbox = Sandbox::new();
+    let file = sandbox.path("home/.claude/settings.json");
+    let theirs = format!("// kept by hand\n{{\n  \"model\": \"x\", // {}\n}}\n", "long ".repeat(700));
+    write(&file, &theirs);
+    write(&sandbox.path("home/.gitconfig"), "[user]\n\tname = A\n");
+    let before = files(&sandbox);
+    // A limit on the size of files stands for a full disk: the write past it ends the process.
+    for blocks in [0, 1, 2, 3, 4, 6, 8] {
+        let mut limited = sandbox.command("bash");
+        let script = format!("ulimit -c 0; ulimit -f {blocks}; exec \"$0\" setup --yes claude");
+        let output = limited.args(["-c", &script, env!("CARGO_BIN_EXE_tyran")]).output().unwrap();
+        let now = fs::read_to_string(&file).unwrap();
+        let is_whole = now == theirs || jsonc::value(&now).is_ok_and(|value| value["hooks"]["PreToolUse"].is_array());
+        assert!(is_whole && now.contains("kept by hand"), "{blocks}: {now}\n{}", shown(&output));
+    }
+    done(&sandbox, &["setup", "--yes", "claude"]);
+    assert_eq!(diagnosed(&sandbox, "claude").0, "alive");
+    done(&sandbox, &["uninstall", "--all"]);
+    let left: Vec<_> = files(&sandbox)
+        .into_iter()
+        .filter(|(path, _)| !path.file_name().unwrap().to_string_lossy().starts_with(".tmp"))
+        .collect();
+    assert_eq!(left, before);
+}

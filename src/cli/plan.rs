@@ -9,9 +9,7 @@ use clap::{Args, ValueEnum};
 use serde::Deserialize;
 
 use crate::command::Shell;
-use crate::command::plan::{Outcome, Plan, Publish, State};
 use crate::command::read::{read, read_here, with_stack};
-use crate::text::SafeText;
 use crate::verdict::{Class, Refusal};
 use crate::world::World;
 
@@ -65,7 +63,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Refusal> {
     let text = text(&arguments.words);
     let plan = read(&text, &world, arguments.shell);
     let mut shown = match arguments.format {
-        PlanFormat::Human => told(&plan, &text),
+        PlanFormat::Human => plan.told(&text),
         PlanFormat::Json => plan.to_json().to_string(),
     };
     shown.push('\n');
@@ -110,75 +108,4 @@ fn many(world: &World, shell: Shell) -> Result<ExitCode, Refusal> {
 
 fn broken(error: &io::Error) -> Refusal {
     Refusal::internal(format!("input or output failed: {error}"))
-}
-
-/// The plan for people: what was seen, where, what would be scanned, what cannot be known.
-fn told(plan: &Plan, text: &[u8]) -> String {
-    let mut lines = vec![match plan.outcome {
-        Outcome::Inert => "publishes nothing".to_owned(),
-        Outcome::Publishes if plan.publishes.is_empty() => {
-            "may publish: it runs programs that cannot be read; git's hooks, or a scan of everything here, answer for them"
-                .to_owned()
-        }
-        Outcome::Publishes => "publishes; what would leave is scanned first".to_owned(),
-        Outcome::Unknowable => "cannot be known".to_owned(),
-        Outcome::Bypass => "switches a control off".to_owned(),
-    }];
-    if plan.parsed != crate::command::plan::Parsed::Whole {
-        lines.push("  read in part: bash runs what stands before a syntax error".to_owned());
-    }
-    for command in &plan.commands {
-        let words = command.iter().map(|word| match word {
-            Some(word) => SafeText::quoted(word, 60).to_string(),
-            None => "<not known>".to_owned(),
-        });
-        lines.push(format!("  runs      {}", words.collect::<Vec<_>>().join(" ")));
-    }
-    lines.extend(plan.publishes.iter().map(|publish| format!("  scans     {}", scanned(publish))));
-    for path in &plan.pasted {
-        lines.push(format!("  pastes    {}", SafeText::quoted(path.as_os_str().as_encoded_bytes(), 120)));
-    }
-    for program in &plan.opaque {
-        lines.push(format!(
-            "  opaque    {} in {}",
-            program.program,
-            SafeText::quoted(program.dir.as_os_str().as_encoded_bytes(), 120)
-        ));
-    }
-    for unknown in &plan.unknown {
-        let place = text.get(unknown.span.clone()).unwrap_or_default();
-        lines.push(format!("  unknown   {}: `{}`", unknown.what, SafeText::quoted(place, 60)));
-    }
-    for bypass in plan.bypass.iter().chain(&plan.tamper) {
-        lines.push(format!("  bypass    {}; {}", bypass.what, bypass.instead));
-    }
-    lines.join("\n")
-}
-
-fn scanned(publish: &Publish) -> String {
-    let dir = |dir: &std::path::Path| SafeText::quoted(dir.as_os_str().as_encoded_bytes(), 120);
-    let words = |words: &[Option<OsString>]| {
-        let words = words.iter().map(|word| match word {
-            Some(word) => SafeText::quoted(word.as_encoded_bytes(), 60).to_string(),
-            None => "<not known>".to_owned(),
-        });
-        words.collect::<Vec<_>>().join(" ")
-    };
-    let state = |state: State| match state {
-        State::AsNow => "",
-        State::ContentChanged => ", widened: earlier commands change branches or files",
-        State::Changed => ", widened: earlier commands may change anything",
-    };
-    match publish {
-        Publish::Push(push) => {
-            format!("a push from {}: {}{}", dir(&push.git.dir), words(&push.args), state(push.state))
-        }
-        Publish::Commit(commit) => {
-            format!("a commit in {}: {}{}", dir(&commit.git.dir), words(&commit.args), state(commit.state))
-        }
-        Publish::Upload(upload) => format!("an upload by {} from {}", upload.tool, dir(&upload.dir)),
-        Publish::Widest(widest) => {
-            format!("everything unpublished in {}: {}", dir(&widest.git.dir), widest.because)
-        }
-    }
 }

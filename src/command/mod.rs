@@ -30,6 +30,7 @@ mod packages;
 pub mod parse;
 pub mod plan;
 pub mod plan_json;
+mod plan_told;
 pub mod programs;
 pub mod read;
 mod scripts;

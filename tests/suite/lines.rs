@@ -239,3 +239,38 @@ fn what_bash_finds_well_formed_is_read_whole() {
         lines.iter().filter(|line| well_formed(line) && plan(line, &world).parsed != Parsed::Whole).collect();
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
+
+#[test]
+fn plan_is_told_in_words_that_name_what_to_do() {
+    let project = Project::new();
+    let world = project.world();
+    let told = |text: &str| plan(text, &world).told(text.as_bytes());
+    let begins = |text: &str, sentence: &str| {
+        let told = told(text);
+        assert!(told.starts_with(sentence), "{text}\n{told}");
+    };
+    begins("ls", "Publishes nothing");
+    begins("git push", "Publishes: what would leave is scanned first");
+    begins("git commit -m x", "Publishes: what it records is scanned first");
+    begins("node script.js", "May publish: it runs programs that tyran cannot read");
+    begins("cd \"$(mktemp -d)\" && git push", "Cannot be known");
+    begins("git push --no-verify", "Switches a control off");
+    begins("rm .git/hooks/pre-push", "Changes a control");
+    assert!(told("git push --no-verify").contains("instead: "));
+    assert!(told("cd \"$(mktemp -d)\" && git push").contains("at `git push` (byte 21)"));
+    assert!(told("git push; )").contains("syntax error, and run nothing"));
+    assert!(told("git push\n)").contains("syntax error, after the commands above"));
+    assert!(told("git commit -m \"$(cat a.txt)\"").contains("a.txt, whose text the line pastes in"));
+    // Nothing of the line reaches the terminal as it is.
+    assert!(!told("git commit -m $'\\e[31m'").contains('\u{1b}'));
+}
+
+#[test]
+fn find_enters_the_repositories_that_are_there() {
+    let project = Project::new();
+    let world = project.world();
+    let found = plan("find . -name .git -execdir git push \\;", &world);
+    assert_eq!(found.outcome, Outcome::Publishes);
+    assert_eq!(found.publishes.len(), 1, "{:?}", found.publishes);
+    assert_eq!(plan("find / -name .git -execdir git push \\;", &world).outcome, Outcome::Unknowable);
+}

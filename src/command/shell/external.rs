@@ -25,6 +25,11 @@ use crate::text::SafeText;
 const SYSTEM_FOLDERS: &[&str] =
     &["/bin", "/sbin", "/usr", "/opt", "/snap", "/nix", "/Library", "/System", "/Applications"];
 
+/// Most entries of directories, deepest nesting, and most repositories that `find -execdir` is followed into.
+const MAX_ENTERED: usize = 4096;
+const MAX_DEPTH_ENTERED: usize = 16;
+const MAX_REPOSITORIES_ENTERED: usize = 8;
+
 /// How many bytes at the beginning of a file tell a script from a binary.
 const HEAD_BYTES: usize = 512;
 
@@ -222,7 +227,14 @@ impl Walk<'_, '_> {
                 inside = success;
                 inside.dead = shell.dead;
             }
-            Some(Value::Unknown(value)) => inside.dirs = Dirs::unknown(value.why.clone()),
+            Some(Value::Unknown(value)) => {
+                let entered = self.absolute(value.prefix.as_bstr(), &inside).filter(|_| wrapped.name == "find");
+                inside.dirs = match entered.and_then(|start| self.folders_entered(&super::builtin_dir::cleaned(&start)))
+                {
+                    Some(folders) => Dirs { known: Rc::new(folders), unknown: None },
+                    None => Dirs::unknown(value.why.clone()),
+                };
+            }
             None => {}
         }
         if let Some(stdin) = wrapped.stdin {
@@ -249,6 +261,35 @@ impl Walk<'_, '_> {
         self.wrappers.pop();
         let (success, failure) = ends.split();
         if certain { after_subshell(shell, &success, &failure) } else { Ends::Same(shell) }
+    }
+
+    /// Where `find START -execdir` may run git to any effect: in the repositories below the start, or in
+    /// the one that the start lies in. `None` when there are too many to follow, or they may change.
+    fn folders_entered(&self, start: &Path) -> Option<Vec<PathBuf>> {
+        if self.disk.changes_below(start) {
+            return None;
+        }
+        let mut repositories = vec![start.to_owned()];
+        let mut waiting = vec![(start.to_owned(), 0)];
+        let mut looked_at = 0;
+        while let Some((folder, depth)) = waiting.pop() {
+            for entry in std::fs::read_dir(&folder).ok()?.flatten() {
+                looked_at += 1;
+                if looked_at > MAX_ENTERED || depth > MAX_DEPTH_ENTERED {
+                    return None;
+                }
+                let path = entry.path();
+                if entry.file_name() == ".git" || path.join("HEAD").is_file() && path.join("objects").is_dir() {
+                    let top = if entry.file_name() == ".git" { folder.clone() } else { path };
+                    if !repositories.contains(&top) {
+                        repositories.push(top);
+                    }
+                } else if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                    waiting.push((path, depth + 1));
+                }
+            }
+        }
+        (repositories.len() <= MAX_REPOSITORIES_ENTERED).then_some(repositories)
     }
 
     /// The environment of another user: their home, and of git's variables whatever `sudo` is set to keep.

@@ -85,6 +85,10 @@ fn copy(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, words: &[Arg], kind: K
         if kind == Kind::Move {
             tamper::of_tree(scene, &from);
         }
+        if kind == Kind::Link {
+            // What is changed through the link is changed there.
+            tamper::of_tree(scene, &from);
+        }
         let source = match kind {
             Kind::Link if options.is_on("symbolic") => to.parent().unwrap_or(Path::new("/")).join(&from),
             Kind::Link | Kind::Copy | Kind::Move => from.clone(),

@@ -8,8 +8,10 @@
 use std::ffi::OsStr;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use bstr::{BString, ByteSlice};
+use memchr::memmem;
 
 use super::git_config::{InForce, Scope};
 use super::git_globals;
@@ -80,18 +82,32 @@ fn has_plain_options(context: &GitContext) -> bool {
     true
 }
 
-/// The system's file of a git that lies where Linux systems put it, by how it is built: below `/etc` for
-/// the prefix `/usr`, below the prefix otherwise.
+/// The system's file: below `/etc` for a git of the prefix `/usr`; for one of another prefix, what its
+/// program says (git's Makefile, `ETC_GITCONFIG`: absolute, or relative to the prefix).
 fn system_file(git: &Path) -> Option<PathBuf> {
+    static OF_OTHERS: OnceLock<Option<(PathBuf, PathBuf)>> = OnceLock::new();
     if !cfg!(target_os = "linux") {
         return None;
     }
-    let usual = PathBuf::from("/etc/gitconfig");
-    match git.parent()?.to_str()? {
-        "/usr/bin" | "/bin" => Some(usual),
-        // A build may have been told to use the system's folder all the same.
-        "/usr/local/bin" if !usual.exists() => Some(PathBuf::from("/usr/local/etc/gitconfig")),
-        _ => None,
+    let folder = git.parent()?;
+    if matches!(folder.to_str()?, "/usr/bin" | "/bin") {
+        return Some(PathBuf::from("/etc/gitconfig"));
+    }
+    let found = OF_OTHERS.get_or_init(|| named_by_program(git).map(|file| (git.to_owned(), file)));
+    found.as_ref().filter(|(of, _)| of == git).map(|(_, file)| file.clone())
+}
+
+fn named_by_program(git: &Path) -> Option<PathBuf> {
+    let folder = git.parent().filter(|folder| folder.ends_with("bin"))?;
+    if git.symlink_metadata().ok()?.is_symlink() {
+        return None;
+    }
+    let program = std::fs::read(git).ok().filter(|program| program.starts_with(b"\x7fELF"))?;
+    let holds = |text: &str| memmem::find(&program, text.as_bytes()).is_some();
+    match (holds("\0/etc/gitconfig\0"), holds("\0etc/gitconfig\0")) {
+        (true, false) => Some(PathBuf::from("/etc/gitconfig")),
+        (false, true) => Some(folder.parent()?.join("etc/gitconfig")),
+        (true, true) | (false, false) => None,
     }
 }
 

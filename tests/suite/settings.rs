@@ -102,3 +102,16 @@ fn scopes_tell_the_users_files_from_the_repositorys() {
     assert_eq!(scope("alias.p"), Scope::User);
     assert_eq!(scope("alias.here"), Scope::Line);
 }
+
+#[test]
+fn systems_file_is_the_one_that_git_reads() {
+    let sandbox = Sandbox::new();
+    sandbox.repo("work");
+    let mut world = sandbox.world("work");
+    world.env.remove(std::ffi::OsStr::new("GIT_CONFIG_NOSYSTEM"));
+    let Some(here) = read(&world, &context(&world)) else {
+        eprintln!("skipped: the files of this machine's git are not plain, so git is asked");
+        return;
+    };
+    assert_eq!(Some(here), listed(&world, &context(&world)));
+}

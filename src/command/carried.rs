@@ -5,14 +5,25 @@
 //! program for which words are only data (`echo`, `grep`) is not. What comes of it is a wider scan,
 //! never a refusal by itself. Task runners are opaque when a task's name speaks of a release.
 
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
 use bstr::{BStr, BString, ByteSlice};
 
 use super::meaning::Scene;
 use super::programs::{Class, class};
 use super::simple::{Certainty, Code, Nested, Value};
 
+static DATA: LazyLock<HashSet<&[u8]>> = LazyLock::new(|| set(DATA_NAMES));
+
+static TASKS: LazyLock<HashSet<&[u8]>> = LazyLock::new(|| set(TASK_NAMES));
+
+fn set(names: &'static str) -> HashSet<&'static [u8]> {
+    names.split_ascii_whitespace().map(str::as_bytes).collect()
+}
+
 /// Programs that do nothing with their words but print, find, compare or store them.
-const DATA: &str = "
+const DATA_NAMES: &str = "
     ls cat head tail wc uniq cut tr paste join comm column fold fmt nl tac rev expand unexpand pr cp mv rm ln
     grep egrep fgrep rg ag ack ugrep zgrep diff diff3 sdiff cmp colordiff file stat du df tree eza exa lsd locate
     which whereis whatis apropos info tldr realpath readlink basename dirname mktemp date cal sleep seq
@@ -24,7 +35,7 @@ const DATA: &str = "
     micromamba dpkg dpkg-query rpm choco winget";
 
 /// Programs that run tasks which a project defines.
-const TASKS: &str = "
+const TASK_NAMES: &str = "
     tox nox invoke inv fab gradle gradlew mvn bazel nx turbo lerna moon act ansible ansible-playbook pre-commit lefthook sbt
     ant mage waf scons buck buck2 pants terraform tofu cargo go dotnet mix lein rebar3 composer bundle meson ninja cmake
     earthly dagger nuke cake tilt skaffold changie towncrier";
@@ -34,7 +45,7 @@ const RELEASES: &[&str] = &["release", "publish", "deploy", "push", "ship", "bum
 
 /// Commands among the words of a program that has no meaning of its own.
 pub(super) fn commands(scene: &Scene<'_, '_>, name: &BStr) -> Vec<Nested> {
-    if is_in(DATA, name) {
+    if DATA.contains(name.as_bytes()) {
         return Vec::new();
     }
     let words = scene.command.words.get(1..).unwrap_or_default();
@@ -62,7 +73,7 @@ pub(super) fn commands(scene: &Scene<'_, '_>, name: &BStr) -> Vec<Nested> {
 
 /// Whether a task runner is asked for a task whose name speaks of publishing.
 pub(super) fn is_release_task(scene: &Scene<'_, '_>, name: &BStr) -> bool {
-    if !is_in(TASKS, name) {
+    if !TASKS.contains(name.as_bytes()) {
         return false;
     }
     let words = scene.command.words.iter().skip(1).filter_map(Value::known);
@@ -77,10 +88,6 @@ pub(super) fn is_release_task(scene: &Scene<'_, '_>, name: &BStr) -> bool {
         _ => true,
     };
     may_run_a_task && tasks.any(|word| RELEASES.iter().any(|release| word.to_ascii_lowercase().contains_str(release)))
-}
-
-fn is_in(names: &str, name: &BStr) -> bool {
-    names.split_ascii_whitespace().any(|known| known.as_bytes() == name.as_bytes())
 }
 
 /// A word that names a program which publishes, and one that may be its verb.

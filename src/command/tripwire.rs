@@ -39,63 +39,44 @@ const VERBS: &[&str] = &[
     "fast-import",
 ];
 
-/// A piece of text without the bytes that shells take off, and where each byte stood.
-fn stripped(text: &[u8]) -> Vec<(u8, u32)> {
-    let mut plain = Vec::with_capacity(text.len());
-    for (at, byte) in text.iter().copied().enumerate() {
-        if matches!(byte, b'\'' | b'"' | b'\\' | b'`') {
-            // A line continuation joins, so its line end goes with its backslash.
-            continue;
-        }
-        if byte == b'\n' && at > 0 && text.get(at - 1) == Some(&b'\\') {
-            continue;
-        }
-        plain.push((byte, at as u32));
-    }
-    plain
-}
-
-/// Words of stripped text with the place where each begins; a line end is a word of its own.
-fn words(plain: &[(u8, u32)]) -> Vec<(Vec<u8>, u32)> {
-    let mut words: Vec<(Vec<u8>, u32)> = Vec::new();
-    let mut open = false;
-    for (byte, at) in plain {
-        let joins = byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.') || *byte >= 0x80;
-        if joins {
-            match words.last_mut().filter(|_| open) {
-                Some((word, _)) => word.push(*byte),
-                None => words.push((vec![*byte], *at)),
-            }
-            open = true;
-        } else {
-            open = false;
-            if *byte == b'\n' || *byte == b';' {
-                words.push((vec![b'\n'], *at));
-            }
-        }
-    }
-    words
+/// The bytes of a text without those that shells take off, and where each stood.
+fn stripped(text: &[u8]) -> impl Iterator<Item = (u8, usize)> + '_ {
+    text.iter().copied().enumerate().filter_map(|(at, byte)| {
+        // A line continuation joins, so its line end goes with its backslash.
+        let continued = byte == b'\n' && at > 0 && text.get(at - 1) == Some(&b'\\');
+        (!continued && !matches!(byte, b'\'' | b'"' | b'\\' | b'`')).then_some((byte, at))
+    })
 }
 
 /// Where a publishing program is followed by a publishing word in the same line of the text.
 fn places(text: &[u8]) -> Vec<u32> {
-    // Most texts hold no verb at all.
-    if !VERBS.iter().any(|verb| text.find(verb.get(..2).unwrap_or(verb)).is_some()) {
-        return Vec::new();
-    }
-    let words = words(&stripped(text));
     let mut found = Vec::new();
+    let mut word: Vec<u8> = Vec::with_capacity(16);
+    let mut begins = 0;
     let mut program = false;
-    for (word, at) in &words {
-        if word == b"\n" {
-            program = false;
-        } else if is_one_of(word, PROGRAMS) {
-            program = true;
-        } else if program && is_one_of(word, VERBS) {
-            found.push(*at);
+    let mut end_of_word = |word: &mut Vec<u8>, begins: usize, program: &mut bool| {
+        if is_one_of(word, PROGRAMS) {
+            *program = true;
+        } else if *program && is_one_of(word, VERBS) {
+            found.push(u32::try_from(begins).unwrap_or(u32::MAX));
+            *program = false;
+        }
+        word.clear();
+    };
+    for (byte, at) in stripped(text) {
+        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.') || byte >= 0x80 {
+            if word.is_empty() {
+                begins = at;
+            }
+            word.push(byte);
+            continue;
+        }
+        end_of_word(&mut word, begins, &mut program);
+        if matches!(byte, b'\n' | b';') {
             program = false;
         }
     }
+    end_of_word(&mut word, begins, &mut program);
     found
 }
 

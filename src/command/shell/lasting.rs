@@ -58,13 +58,18 @@ impl Walk<'_, '_> {
         for (name, variable) in after.variables.iter() {
             self.lasting_variable(name.as_bstr(), variable);
         }
+        let plan = &self.plan;
+        let does_something = !plan.publishes.is_empty() || !plan.opaque.is_empty() || !plan.unknown.is_empty();
         for (name, functions) in after.functions.iter() {
             let is_new = before.functions.get(name).is_none_or(|known| {
                 known.len() != functions.len()
                     || !known.iter().zip(functions).all(|(one, other)| Rc::ptr_eq(one, other))
             });
             let written_here = functions.iter().any(|function| function.in_given_text);
-            if is_new && (is_publisher(name.as_bstr()) || written_here && is_decisive(name.as_bstr())) {
+            // A function whose own commands publish nothing may stand in the place of a program that does
+            // not either.
+            let decides = if does_something { is_decisive(name.as_bstr()) } else { is_of_the_shell(name.as_bstr()) };
+            if is_new && (is_publisher(name.as_bstr()) || written_here && decides) {
                 self.lasting_name("a function", name.as_bstr());
             }
         }
@@ -189,8 +194,12 @@ fn is_publisher(name: &BStr) -> bool {
     }
 }
 
+fn is_of_the_shell(name: &BStr) -> bool {
+    DECISIVE.split_ascii_whitespace().any(|known| known.as_bytes() == name.as_bytes())
+}
+
 fn is_decisive(name: &BStr) -> bool {
-    DECISIVE.split_ascii_whitespace().any(|known| known.as_bytes() == name.as_bytes()) || class(name) != Class::Other
+    is_of_the_shell(name) || class(name) != Class::Other
 }
 
 /// A plain call of a program that only shows or edits.

@@ -184,9 +184,9 @@ impl<'w, 'v> Walk<'w, 'v> {
         };
         let start = self.shell_starts(shell, false, false);
         let shell = self.lines(&mut reader, start.clone(), text, true).merged();
-        self.lasting(&start, &shell);
         self.leave_shell(shell.clone());
-        self.uncalled_functions(shell);
+        self.uncalled_functions(shell.clone());
+        self.lasting(&start, &shell);
         self.tripwire(text, &reader);
         self.plan
     }

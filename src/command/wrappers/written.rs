@@ -24,9 +24,12 @@ pub(in crate::command) struct Written {
 pub(in crate::command) fn written(base: &BStr, arguments: &[Value]) -> Written {
     let mut written = Written::default();
     match base.as_bytes() {
-        b"sed" | b"gsed" if has_cluster(arguments, b'i', b"eflsE") || has(arguments, &["--in-place"]) => {
-            // The script is among the operands too; no file is called like one.
-            written.edited = operands(arguments, &["-e", "-f", "-l", "--expression", "--file"]);
+        b"sed" | b"gsed" if has_cluster(arguments, b'i', b"efl") || has(arguments, &["--in-place"]) => {
+            let script_apart = has_cluster(arguments, b'e', b"fli")
+                || has_cluster(arguments, b'f', b"eli")
+                || has(arguments, &["--expression", "--file"]);
+            let words = operands(arguments, &["-e", "-f", "-l", "-ne", "-Ee", "-re", "--expression", "--file"]);
+            written.edited = if script_apart { words } else { words.split_off_first() };
         }
         b"perl" | b"ruby" if has_cluster(arguments, b'i', b"eEIMmFCr") => {
             written.edited = operands(arguments, &["-e", "-E", "-I", "-M", "-F", "-r"]);

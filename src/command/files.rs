@@ -181,14 +181,20 @@ fn remove(scene: &mut Scene<'_, '_>, words: &[Arg]) -> Effect {
     let options = Grammar("f/force i I /interactive? /one-file-system /no-preserve-root /preserve-root? r R/recursive d/dir v/verbose u z n= s=")
         .read(words, true);
     let recursive = options.is_on("r") || options.is_on("recursive");
-    let mut effect = Effect { changes_files: recursive || options.unknown, ..inert() };
     for word in &options.operands {
         tamper::of_word(scene, word, recursive);
     }
-    for path in known_paths(scene, &options) {
-        effect.writes.push((path, Content::Gone));
-    }
-    effect
+    let paths = known_paths(scene, &options);
+    // With a repository goes what later commands are planned for.
+    let changes_files = options.unknown
+        || paths.len() != options.operands.len()
+        || recursive && paths.iter().any(|path| holds_repository(path));
+    Effect { changes_files, writes: paths.into_iter().map(|path| (path, Content::Gone)).collect(), ..inert() }
+}
+
+/// Whether a path is a repository's own directory, lies in one, or has one in it.
+fn holds_repository(path: &Path) -> bool {
+    path.components().any(|part| part.as_os_str() == ".git") || path.join(".git").symlink_metadata().is_ok()
 }
 
 /// Permissions decide whether a hook runs.

@@ -123,7 +123,11 @@ impl Reader {
         let length = self.text.len();
         let parts = self.matched(b'(', b')', Inside::Arithmetic)?;
         let inner_end = self.pos - 1;
-        let inner = self.text.get(inner_start + 1..inner_end).unwrap_or_default();
+        let mut inner = self.text.get(inner_start + 1..inner_end).unwrap_or_default();
+        // A continuation between the two closing parentheses joins them.
+        while let Some(joined) = inner.strip_suffix(b"\\\n") {
+            inner = joined;
+        }
         if let Some((b')', expression)) = inner.split_last()
             && parentheses_pair_up(expression)
         {

@@ -65,6 +65,9 @@ impl Disk {
         if self.edited.contains(path) {
             return FileSeen::Changed("edited by this line".into());
         }
+        if self.went_with_its_folder(path) {
+            return FileSeen::Changed("removed by this line, with its folder".into());
+        }
         match self.written.get(path).map(WrittenFile::certain) {
             Some(Some(Content::Bytes(bytes))) => FileSeen::Written(bytes.clone()),
             Some(_) => FileSeen::Changed("written by this line".into()),
@@ -82,6 +85,9 @@ impl Disk {
             Some(Some(Content::Bytes(bytes))) => return FileText::Known(bytes.clone()),
             Some(_) => return FileText::Unknown("written earlier on this line"),
             None => {}
+        }
+        if self.went_with_its_folder(path) {
+            return FileText::Unknown("removed earlier on this line, with its folder");
         }
         let Ok(file) = fs::File::open(path) else {
             let absent = path.symlink_metadata().is_err();
@@ -102,9 +108,20 @@ impl Disk {
         }
     }
 
+    /// Whether a path has been removed, or may hold anything else now.
+    fn is_gone(&self, path: &Path) -> bool {
+        self.written.get(path).is_some_and(|file| !matches!(file.certain(), Some(Content::Bytes(_))))
+    }
+
+    /// Whether the line has removed a folder that the path lies in, or replaced it.
+    fn went_with_its_folder(&self, path: &Path) -> bool {
+        path.ancestors().skip(1).any(|above| self.is_gone(above))
+    }
+
     /// Whether the line has written any file below a directory, so that listings of it may differ.
     pub fn changes_below(&self, dir: &Path) -> bool {
-        self.anything || self.edited.iter().chain(self.written.keys()).any(|path| path.starts_with(dir))
+        let gone = self.is_gone(dir) || self.went_with_its_folder(dir);
+        self.anything || gone || self.edited.iter().chain(self.written.keys()).any(|path| path.starts_with(dir))
     }
 
     fn all_written(&self) -> Vec<WrittenFile> {

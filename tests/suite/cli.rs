@@ -272,3 +272,29 @@ fn output_that_cannot_be_written_is_an_error() {
         assert!(String::from_utf8_lossy(&output.stderr).contains("tyran: refused"), "{args:?}: {}", shown(&output));
     }
 }
+
+/// The README's first command, on the checkout's own repository: whoever clones tyran sees a pass.
+#[test]
+fn own_history_is_clean() {
+    let top = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    if !top.join(".git").exists() {
+        eprintln!("skipped: no repository around these sources");
+        return;
+    }
+    let sandbox = Sandbox::new();
+    let output = sandbox
+        .tyran()
+        .current_dir(top)
+        .env("GIT_CONFIG_COUNT", "1")
+        .env("GIT_CONFIG_KEY_0", "safe.directory")
+        .env("GIT_CONFIG_VALUE_0", "*")
+        .args(["scan-push", "--no-network", "https://example.invalid/a/fork.git", "HEAD:refs/heads/main"])
+        .output()
+        .unwrap();
+    let text = shown(&output);
+    if text.contains("(shallow-clone)") {
+        eprintln!("skipped: the history around these sources is cut off");
+        return;
+    }
+    assert_eq!(output.status.code(), Some(0), "{text}");
+}

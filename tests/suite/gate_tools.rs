@@ -484,3 +484,89 @@ fn no_environment_makes_a_verdict_weaker() {
         assert_passed(&ask(&clean.dir, set));
     }
 }
+
+#[test]
+fn a_slow_reader_gets_the_whole_answer() {
+    use std::io::{Read, Write};
+    use std::process::Stdio;
+    let sandbox = Sandbox::new();
+    let repo = sandbox.repo("work");
+    for place in 0..40_u64 {
+        let name = format!("a-rather-long-name-of-a-folder/app{place}.env");
+        repo.write(&name, format!("GITHUB_TOKEN={}\n", planted::github_token(300 + place)));
+    }
+    repo.git(&["add", "-A"]);
+    repo.git(&["commit", "-q", "-m", "change"]);
+    let (mut reader, writer) = std::io::pipe().unwrap();
+    nix::fcntl::fcntl(&writer, nix::fcntl::FcntlArg::F_SETPIPE_SZ(4096)).unwrap();
+    // A host that made its end non-blocking: a full pipe is no dead one.
+    let flags =
+        nix::fcntl::OFlag::from_bits_truncate(nix::fcntl::fcntl(&writer, nix::fcntl::FcntlArg::F_GETFL).unwrap());
+    nix::fcntl::fcntl(&writer, nix::fcntl::FcntlArg::F_SETFL(flags | nix::fcntl::OFlag::O_NONBLOCK)).unwrap();
+    let mut gate = sandbox.tyran();
+    gate.args(["gate", "--host", "cline", "--deadline", "40"]);
+    let mut child = gate.stdin(Stdio::piped()).stdout(writer).stderr(Stdio::null()).spawn().unwrap();
+    drop(gate);
+    let event = json!({"clineVersion": "", "workspaceRoots": [repo.dir], "tool_call": {
+        "name": "run_commands", "input": {"commands": ["git push origin main"]}}});
+    child.stdin.take().unwrap().write_all(event.to_string().as_bytes()).unwrap();
+    let (mut said, mut part) = (Vec::new(), [0_u8; 700]);
+    loop {
+        let count = reader.read(&mut part).unwrap();
+        if count == 0 {
+            break;
+        }
+        said.extend_from_slice(&part[..count]);
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    let answer: Value = serde_json::from_slice(&said).unwrap();
+    assert!(said.len() > 4096 && answer["cancel"] == true, "{}", said.len());
+}
+
+#[test]
+fn an_answer_for_which_not_even_the_note_has_room_is_still_a_refusal() {
+    use tyran::host::emit::{Answer, Decision};
+    use tyran::text::SafeText;
+    for size in ["0", "20", "60", "120"] {
+        let text = tyran::host::table::TEXT.replace("size = 10000", &format!("size = {size}"));
+        for host in &Table::parse(&text).unwrap().hosts {
+            for reason in ["x".repeat(500), "\u{1F600}".repeat(500), "\u{7}".repeat(100), " ".to_owned()] {
+                let answer = Answer::of(&Decision::Refuse(SafeText::new(&reason)), host, &host.events.pre_tool[0]);
+                assert!(answer.exit != 0 || !answer.stdout.is_empty(), "{}", host.id);
+                assert!(answer.exit == 0 || !answer.stderr.trim().is_empty(), "{}", host.id);
+                if !answer.stdout.is_empty() {
+                    let value: Value = serde_json::from_str(&answer.stdout).unwrap();
+                    assert!(value.to_string().contains("tyran") || value.to_string().len() > 20, "{}", host.id);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn reasons_show_what_cannot_be_seen_and_hold_no_raw_control() {
+    let sandbox = Sandbox::new();
+    let repo = sandbox.repo("work");
+    let name = "app\u{202e}\u{200b}\u{1b}[2J\r.env";
+    repo.commit(name, format!("GITHUB_TOKEN={}\n", planted::github_token(31)));
+    for (host, event) in [
+        (
+            "claude",
+            json!({"session_id": "s", "cwd": repo.dir, "hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": {"command": "git push origin main"}}),
+        ),
+        (
+            "cline",
+            json!({"clineVersion": "", "workspaceRoots": [repo.dir], "tool_call": {"name": "run_commands", "input": {"commands": ["git push origin main"]}}}),
+        ),
+    ] {
+        let output = asked(&sandbox, host, &event);
+        let said = shown(&output);
+        assert!(said.contains("app<U+202E>") && said.contains("<U+001B>"), "{host}: {said}");
+        let forbidden = |character: char| character.is_control() && !matches!(character, '\n' | '\t');
+        assert!(
+            !said.chars().any(|character| forbidden(character) || "\u{202e}\u{200b}".contains(character)),
+            "{host}: {said:?}"
+        );
+    }
+}

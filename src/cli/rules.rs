@@ -215,7 +215,7 @@ fn explained(checksum: &str) -> &'static str {
              not stand beside it; the value must be of a generator: 12 characters or more, letters that follow each other \
              as in no word, digits among them, and no lookup, path, identifier, UUID, public key or encoded dummy"
         }
-        "password-assignment" | "password" | "user-password" | "encoded-password" => {
+        "password-assignment" | "password" | "user-password" | "encoded-password" | "encoded-user-password" => {
             "the value must be one that somebody could have chosen: 8 characters or more with digits or signs among letters, \
              or random; no variable, template, path or call, not made of words like `test` and `secret`, no run of the \
              keyboard"

@@ -226,8 +226,7 @@ impl Validator for DockerAuth {
     }
 
     fn check(&self, secret: &[u8], matched: &[u8]) -> Validity {
-        let plain = super::text::base64(secret);
-        if plain.is_some_and(|plain| plain.contains(&b':') && plain.iter().all(|byte| matches!(byte, b' '..=b'~'))) {
+        if encoded_text(secret).is_some_and(|plain| plain.contains(&b':')) {
             return EncodedPassword.check(secret, matched);
         }
         Validity::decided(secret.len() >= 40 && strength::token(secret) == Strength::Random)

@@ -130,6 +130,7 @@ pub fn install(
     program: &Path,
 ) -> Result<Change, Refusal> {
     let folder = hooks_dir()?;
+    give_home_to_others(world, git, &folder)?;
     write_scripts(&folder, program)?;
     let file = configuration_file(world, git, scope)?;
     if stands(world, git, &file, method, &folder, program)? {
@@ -351,6 +352,44 @@ fn write_scripts(folder: &Path, program: &Path) -> Result<(), Refusal> {
         make_executable(&path)?;
     }
     Ok(())
+}
+
+/// Hook managers write where `core.hooksPath` points, so one that is installed after us puts its hook of one
+/// repository into the folder of all, and ours aside (`NAME.legacy`, `NAME.old`). Its hook goes to the
+/// repository's own folder, where ours goes on to it.
+fn give_home_to_others(world: &World, git: &GitContext, folder: &Path) -> Result<(), Refusal> {
+    let is_ours = |script: &[u8]| script.contains_str(shim::MARK);
+    for (name, _) in names::ALL {
+        let path = folder.join(name);
+        if let Some(script) = read_if_there(&path)?.filter(|script| !is_ours(script)) {
+            let own = own_hooks(world, git).map(|hooks| hooks.join(name)).filter(|own| !own.exists());
+            let Some(own) = own else {
+                return Err(Refusal::new(
+                    Class::Installation,
+                    format!("{} is not tyran's, and has no place to go to", path.display()),
+                    "move it to the hooks folder of the repository that it belongs to, then run it again",
+                ));
+            };
+            replace(&own, &script)?;
+            make_executable(&own)?;
+        }
+        for ending in ["legacy", "old"] {
+            let aside = folder.join(format!("{name}.{ending}"));
+            if read_if_there(&aside)?.is_some_and(|script| is_ours(&script)) {
+                fs::remove_file(&aside).map_err(|error| cannot("remove", &aside, &error))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The hooks folder of the repository here; made where it is not there.
+fn own_hooks(world: &World, git: &GitContext) -> Option<PathBuf> {
+    use std::os::unix::ffi::OsStrExt;
+    let common = world.git(git, ["rev-parse", "--path-format=absolute", "--git-common-dir"]).stdout().ok()?;
+    let hooks = Path::new(OsStr::from_bytes(common.trim_end_with(|character| character == '\n'))).join("hooks");
+    fs::create_dir_all(&hooks).ok()?;
+    Some(hooks)
 }
 
 /// Removes our scripts alone, and the folder when nothing else is in it.

@@ -380,3 +380,26 @@ fn installing_for_the_user_says_where_the_repositorys_own_hooks_path_wins() {
     commit_secret_unseen(&repo);
     assert!(!git(&repo, &["push", "-q", "origin", "main"]).status.success());
 }
+
+#[test]
+fn hook_that_a_manager_puts_into_our_folder_goes_to_its_repository() {
+    let sandbox = Sandbox::new();
+    let repo = sandbox.repo("work");
+    installed(&sandbox, &[]);
+    let ours = sandbox.path("state/hooks/pre-commit");
+    fs::rename(&ours, sandbox.path("state/hooks/pre-commit.legacy")).unwrap();
+    let noted = sandbox.path("noted");
+    hook(&ours, &format!("#!/bin/sh\necho ran >> {}\n", noted.display()));
+    let output = sandbox.tyran().current_dir(&repo.dir).args(["install", "git"]).output().unwrap();
+    assert!(output.status.success(), "{}", shown(&output));
+    assert!(!sandbox.path("state/hooks/pre-commit.legacy").exists());
+    repo.commit("a.txt", "nothing here\n");
+    assert_eq!(fs::read_to_string(&noted).unwrap(), "ran\n");
+    commit_secret_unseen(&repo);
+    assert!(!git(&repo, &["push", "-q", "origin", "main"]).status.success());
+    // A second one has no place to go to.
+    hook(&ours, "#!/bin/sh\nexit 3\n");
+    let output = sandbox.tyran().current_dir(&repo.dir).args(["install", "git"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(3), "{}", shown(&output));
+    assert_eq!(fs::read_to_string(&ours).unwrap(), "#!/bin/sh\nexit 3\n");
+}

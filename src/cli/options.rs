@@ -12,7 +12,7 @@ use crate::judge::{Judged, Setup};
 use crate::payload::ObjectId;
 use crate::payload::assemble::Assembly;
 use crate::report::{self, Colour, Format, Judgement, Reported, Suppressed, Terminal};
-use crate::scan::fingerprint::Fingerprint;
+use crate::scan::fingerprint::{self, Fingerprint};
 use crate::text::SafeText;
 use crate::verdict::{Class, Refusal};
 use crate::world::{Caution, World};
@@ -224,13 +224,16 @@ pub fn write(
     Ok(ExitCode::from(judged.verdict.exit_code()))
 }
 
-/// What `tyran allow` takes for each finding.
+/// What `tyran allow` takes for each finding; empty for those beyond [`fingerprint::MOST`].
 fn fingerprints(judged: &Judged) -> Vec<String> {
-    if judged.findings.iter().all(|(_, known)| known.is_some()) {
-        return judged.findings.iter().flat_map(|(_, known)| known).map(Fingerprint::to_string).collect();
-    }
-    let findings: Vec<_> = judged.findings.iter().map(|(finding, _)| finding.clone()).collect();
-    Fingerprint::of_all(&findings).iter().map(Fingerprint::to_string).collect()
+    let first = judged.findings.iter().take(fingerprint::MOST);
+    let lacking: Vec<_> = first.clone().filter(|(_, known)| known.is_none()).map(|(one, _)| one.clone()).collect();
+    let mut made = Fingerprint::of_all(&lacking).into_iter();
+    let told =
+        first.map(|(_, known)| known.clone().or_else(|| made.next()).map_or_else(String::new, |one| one.to_string()));
+    let mut told: Vec<String> = told.collect();
+    told.resize(judged.findings.len(), String::new());
+    told
 }
 
 /// A commit's raw bytes, for author and date of a finding.

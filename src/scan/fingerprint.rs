@@ -23,6 +23,10 @@ use super::Finding;
 /// hold a verdict up.
 const MEMORY_KIB: u32 = 8 << 10;
 
+/// So many findings of one scan have fingerprints: a file can be made that holds a hundred thousand, and
+/// an answer that comes too late is none. The others are told without, and nothing suppresses them.
+pub const MOST: usize = 1000;
+
 /// Length of the hash in bytes.
 const HASH_LEN: usize = 16;
 

@@ -431,6 +431,18 @@ fn xz_is_read_where_the_program_is_there_to_make_it() {
 }
 
 #[test]
+fn secret_in_an_archive_that_does_not_compress_is_told_once_with_its_member() {
+    let (first, second) = (token(50), token(51));
+    let packed = tar("in/side.env", format!("key: {first}\n").as_bytes());
+    let both = [packed, format!("\nbehind: {second}\n").into_bytes()].concat();
+    let findings = found_in("a.tar", &both);
+    assert_eq!(findings.len(), 2, "{:?}", told(&findings));
+    let inner = findings.iter().find(|finding| finding.secret.expose() == first.as_bytes()).unwrap();
+    assert_eq!((inner.within.as_slice(), inner.line), (["in/side.env".to_owned()].as_slice(), 1));
+    assert!(holds(&findings, &second));
+}
+
+#[test]
 fn archive_behind_a_program_or_a_script_is_read() {
     let token = token(33);
     let packed = zip("in/side.env", format!("key: {token}\n").as_bytes());

@@ -520,3 +520,21 @@ fn suppressing_file_that_is_a_copy_of_another_file_is_asked_about() {
         sandbox.tyran().args(["scan-push", "-C"]).arg(&repo.dir).args(["origin", "HEAD:main"]).output().unwrap();
     assert_eq!(output.status.code(), Some(1), "{}", crate::support::shown(&output));
 }
+
+#[test]
+fn findings_beyond_a_thousand_are_told_without_a_fingerprint() {
+    let sandbox = Sandbox::new();
+    let text: String = (0..1100).map(|seed| format!("{}\n", crate::support::planted::github_token(seed))).collect();
+    std::fs::write(sandbox.path("many.txt"), text).unwrap();
+    let output = sandbox
+        .tyran()
+        .args(["scan-files", "--format", "json", "many.txt"])
+        .current_dir(sandbox.path(""))
+        .output()
+        .unwrap();
+    let told: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let findings = told["findings"].as_array().unwrap();
+    assert!(findings.len() >= 1100);
+    let has = |place: usize| !findings[place]["fingerprint"].as_str().unwrap().is_empty();
+    assert!(has(0) && has(999) && !has(1000) && !has(findings.len() - 1));
+}

@@ -4,6 +4,7 @@
 //! looked at. Large items are read through windows that overlap; where a window ends depends on the
 //! item alone and not on how it arrives.
 
+use std::collections::HashSet;
 use std::io::{Cursor, Read, Seek, SeekFrom, Write};
 use std::sync::Arc;
 
@@ -112,6 +113,8 @@ struct EmbeddedSession<'e> {
     options: Options,
     detector: Detector<'e>,
     reading: Reading,
+    /// The first finding of the item that is read.
+    first: usize,
 }
 
 /// Where a text begins in its item, and which of what is found there counts.
@@ -173,7 +176,7 @@ const LEAST_MARGIN: usize = 64 << 10;
 impl<'e> EmbeddedSession<'e> {
     fn new(shared: &'e Shared, options: Options) -> Self {
         let wanted = Wanted { compat: options.compat, decode_depth: options.decode_depth };
-        Self { shared, options, detector: Detector::new(shared, wanted), reading: Reading::default() }
+        Self { shared, options, detector: Detector::new(shared, wanted), reading: Reading::default(), first: 0 }
     }
 
     /// Everything of an item or a member: its bytes as they are, and what they unpack to. An item's own
@@ -286,7 +289,9 @@ impl<'e> EmbeddedSession<'e> {
         let Some(budget) = budget else {
             let packed = subject.item.size.max(whole.len() as u64);
             let budget = Budget::new(packed, self.options.unpacked_bytes);
+            let unpacked = self.reading.findings.len();
             self.unpack_all(subject, format, source, whole, Some(&budget))?;
+            self.tell_once(unpacked);
             self.shared.note(subject.path(), &budget.unread());
             return Ok(());
         };
@@ -295,6 +300,22 @@ impl<'e> EmbeddedSession<'e> {
         }
         budget.leave();
         Ok(())
+    }
+
+    /// Drops what was found in the bytes as they are and again in a member, which tells more of its place.
+    fn tell_once(&mut self, unpacked: usize) {
+        let (before, inside) = self.reading.findings.split_at(unpacked.min(self.reading.findings.len()));
+        let key = |finding: &Finding| (finding.item.path.clone(), Arc::clone(&finding.rule), finding.secret.clone());
+        let inside: HashSet<_> = inside.iter().map(key).collect();
+        let own = before.len().saturating_sub(self.first);
+        if inside.is_empty() || own == 0 {
+            return;
+        }
+        let mut place = 0;
+        self.reading.findings.retain(|finding| {
+            place += 1;
+            !(self.first < place && place <= unpacked && inside.contains(&key(finding)))
+        });
     }
 
     /// Every member of an archive, and theirs.
@@ -663,6 +684,7 @@ pub(in crate::scan) fn tree_names(bytes: &[u8]) -> Vec<u8> {
 impl Session for EmbeddedSession<'_> {
     fn scan(&mut self, item: &Item, part: usize, content: Content<'_>) -> Result<(), EngineFault> {
         let commit = item.commit.map(|commit| commit.to_string());
+        self.first = self.reading.findings.len();
         let seen = places(item, commit.as_deref());
         let subject = Subject { item, part, seen: &seen, within: &[] };
         let bytes = match (item.kind, content) {

@@ -18,7 +18,7 @@ use bstr::{BStr, ByteSlice};
 use crate::payload::{Fault, Item, ItemKind, Payload, RemoteSide};
 use crate::text::SafeText;
 
-use super::fingerprint::Fingerprint;
+use super::fingerprint::{self, Fingerprint};
 use super::{Finding, Secret};
 use allow_file::AllowFile;
 use gitleaks::{Baseline, IgnoreFile};
@@ -64,6 +64,8 @@ pub fn apply(findings: Vec<Finding>, payload: &Payload) -> Result<Outcome, Fault
         outcome.kept = findings.into_iter().map(|finding| (finding, None)).collect();
         return Ok(outcome);
     }
+    let mut findings = findings;
+    let beyond = findings.split_off(findings.len().min(fingerprint::MOST));
     let fingerprints = Fingerprint::of_all(&findings);
     let mut grants: Vec<Option<Grants>> = payload.sides.iter().map(|_| None).collect();
     for (finding, fingerprint) in findings.into_iter().zip(fingerprints) {
@@ -84,6 +86,7 @@ pub fn apply(findings: Vec<Finding>, payload: &Payload) -> Result<Outcome, Fault
             None => outcome.kept.push((finding, Some(fingerprint))),
         }
     }
+    outcome.kept.extend(beyond.into_iter().map(|finding| (finding, None)));
     outcome.notes.sort();
     outcome.notes.dedup();
     Ok(outcome)

@@ -166,6 +166,7 @@ const EXACT: &[&str] = &[
     "while read -r a b; do git \"$b\" \"$a\"; done <<<'one two'",
     "declare -n ref=target; target=push; git $ref; declare -l low=PUSH; git $low",
     "command git c; builtin eval git b; exec -a other git e",
+    "git $((1 + 1)\\\n) \"$((2\\\n+ 2)\\\n)\" $(\\\n(3 + 3))",
     "git \"a\\\nb\" $'c\\x64\\'e' $\"f\" '' \"\"; git a#b # git no",
     "echo Z2l0IGRlY29kZWQ= | base64 -d | sh",
     "echo $((1+$(echo \"${u:-\"$(cat <<EOF\nit's ) $(git twice) \"\nEOF)\"}\"\necho 1)))",

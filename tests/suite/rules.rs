@@ -294,6 +294,8 @@ fn what_only_stands_beside_a_name_is_no_finding() {
         ("tests.rs", "//! We pass to `IsWow64Process` and pass memchr2+SWAR along.\n"),
         ("rule.toml", "regex = '''password=\"([0-9A-Za-z+/]{20,200}={0,2})\"'''\n"),
         ("template.txt", "machine git login bot password {base62:14}7{nl}\npassword: {user_password_1}\n"),
+        ("check.log", "PASS: gdb.base/attach2.exp: run1\nXPASS: ld-elf/group10\n"),
+        ("changes.md", "You may pass `SSL_OP_NO_TLSv1` to it.\n"),
         // Revisions, sums, versions.
         ("ci.yml", "- uses: actions/create-github-app-token@{hex:40}\n- uses: hashicorp/vault-action@{hex:40}\n"),
         ("sums.txt", "key_sha256={hex:64}\npassword_sha1 = \"{hex:40}\"\n{hex:64}  token-cli_1.2.tar.gz\n"),

@@ -411,12 +411,27 @@ pub struct Entry {
     pub beside: Beside,
     /// The host's own program, which tells its version.
     pub cli: Option<String>,
+    /// What the host's own reader takes beyond plain JSON; `None` where that is not established. A file with
+    /// more is one that it does not read, and goes on without hooks for.
+    pub reads: Option<Vec<Extra>>,
     /// Where the host records that a person trusts an entry; without that it skips the entry.
     pub trust: Option<String>,
     /// What a person has left to do after setup.
     pub after_setup: Option<String>,
     /// How the command is written.
     pub form: EntryForm,
+}
+
+/// What a file may hold beyond plain JSON.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Extra {
+    /// Comments.
+    Comments,
+    /// A comma after the last entry.
+    Commas,
+    /// A byte-order mark.
+    Mark,
 }
 
 /// A setting that switches hooks off.

@@ -195,6 +195,9 @@ pub fn by_its_file(world: &World, host: &Host, file: &Path, bytes: &[u8]) -> Vec
     {
         problems.push(format!("`{key}` is not {wanted}: the host does not read the file"));
     }
+    if let Some(what) = hosts::unread(host, &text) {
+        problems.push(format!("it has {what}, for which {} skips the file without a word", host.product));
+    }
     if host.entry.strict_file {
         problems.extend(siblings(host, &value));
     }

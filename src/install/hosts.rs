@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::host::table::{EntryShape, Host, Slot};
+use crate::host::table::{EntryShape, Extra, Host, Slot};
 use crate::verdict::{Class, Refusal};
 use crate::world::{World, user_home};
 
@@ -170,9 +170,25 @@ fn wanted(
             format!("make the agent with {}, then run it again", host.product),
         ));
     }
-    json(host, program, now_text, base_text)
-        .map(String::into_bytes)
-        .map_err(|fault| malformed(file, &fault.to_string()))
+    let text = json(host, program, now_text, base_text).map_err(|fault| malformed(file, &fault.to_string()))?;
+    match unread(host, &text) {
+        None => Ok(text.into_bytes()),
+        Some(what) => Err(Refusal::new(
+            Class::Installation,
+            format!("{} has {what}, and {} skips a file of hooks with it without a word", shown(file), host.product),
+            "take it out of the file, then run it again; it was left as it is",
+        )),
+    }
+}
+
+/// What in a text the host's own reader does not take.
+pub fn unread(host: &Host, text: &str) -> Option<&'static str> {
+    let reads = host.entry.reads.as_ref()?;
+    jsonc::extras(text).into_iter().find(|extra| !reads.contains(extra)).map(|extra| match extra {
+        Extra::Comments => "a comment",
+        Extra::Commas => "a comma after a last entry",
+        Extra::Mark => "a byte-order mark",
+    })
 }
 
 fn json(host: &Host, program: &Path, now: &str, base: &str) -> Result<String, JsoncFault> {

@@ -4,7 +4,11 @@
 //! trailing commas, line ends and a byte-order mark. The result is parsed again, so that a change which
 //! cannot be read back is an error and never a file. A file that does not parse is left alone.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
+
+use crate::host::table::Extra;
 
 /// Most levels of nesting.
 const DEPTH_LIMIT: usize = 128;
@@ -118,6 +122,52 @@ pub fn take_out(text: &str, ours: &dyn Fn(&Value) -> bool) -> Result<String, Jso
         text.replace_range(start..end, "");
         parse(&text).map_err(|_| JsoncFault::NotReadBack)?;
     }
+}
+
+/// What a text holds beyond plain JSON.
+pub fn extras(text: &str) -> BTreeSet<Extra> {
+    let mut found = BTreeSet::new();
+    if text.starts_with('\u{feff}') {
+        found.insert(Extra::Mark);
+    }
+    let mut rest = text;
+    let mut after_comma = false;
+    while let Some(first) = rest.chars().next() {
+        let length = if rest.starts_with("//") {
+            found.insert(Extra::Comments);
+            rest.find('\n').unwrap_or(rest.len())
+        } else if rest.starts_with("/*") {
+            found.insert(Extra::Comments);
+            rest.find("*/").map_or(rest.len(), |at| at + 2)
+        } else if first == '"' {
+            after_comma = false;
+            string_length(rest)
+        } else {
+            if after_comma && matches!(first, '}' | ']') {
+                found.insert(Extra::Commas);
+            }
+            if !first.is_whitespace() {
+                after_comma = first == ',';
+            }
+            first.len_utf8()
+        };
+        rest = rest.get(length..).unwrap_or_default();
+    }
+    found
+}
+
+/// Bytes of the string that a text begins with, quotes included.
+fn string_length(text: &str) -> usize {
+    let mut is_escaped = false;
+    for (at, character) in text.char_indices().skip(1) {
+        match character {
+            _ if is_escaped => is_escaped = false,
+            '\\' => is_escaped = true,
+            '"' => return at + 1,
+            _ => {}
+        }
+    }
+    text.len()
 }
 
 fn is_blank(text: &str) -> bool {

@@ -65,6 +65,7 @@ fn of_another(host: &Host) -> Option<String> {
     let (event, _) = host.registered().pop()?;
     let other = r#"{"type": "command", "command":"other-tool --host nobody",   "timeout":5 }"#;
     let grouped = format!(r#"{{ "matcher":"Bash","hooks": [{other}] }}"#);
+    let comment = if host.entry.reads.is_none() { " // theirs" } else { "" };
     let text = match host.entry.shape {
         EntryShape::Claude | EntryShape::Goose => format!(
             "{{\r\n\t\"model\": \"x\",\t\"hooks\": {{\r\n\t\t\"Other\": [],\r\n\t\t\"{event}\": [ {grouped} ]\r\n\t}},\r\n\t\"z\": [1,2 , 3]}}"
@@ -77,7 +78,7 @@ fn of_another(host: &Host) -> Option<String> {
         | EntryShape::Crush
         | EntryShape::KiroAgent
         | EntryShape::Windsurf => format!(
-            "{{\n    \"version\": 1,\n    \"hooks\": {{ \"{event}\": [{other}] }}, // theirs\n    \"name\": \"default\"\n}}"
+            "{{\n    \"version\": 1,\n    \"hooks\": {{ \"{event}\": [{other}] }},{comment}\n    \"name\": \"default\"\n}}"
         ),
         EntryShape::Kiro => {
             format!("{{\"version\":\"v1\",\"hooks\":[\n  {{\"name\":\"other\",\"trigger\":\"{event}\"}}\n]}}")
@@ -794,7 +795,7 @@ fn an_entry_whose_program_is_gone_or_dies_refuses_on_hosts_that_would_let_it_run
 fn a_setup_that_cannot_write_or_is_killed_leaves_whole_files_and_can_be_run_again() {
     let sandbox = Sandbox::new();
     let file = sandbox.path("home/.claude/settings.json");
-    let theirs = format!("// kept by hand\n{{\n  \"model\": \"x\", // {}\n}}\n", "long ".repeat(700));
+    let theirs = format!("{{\n  \"model\": \"kept by hand\",\n  \"note\": \"{}\"\n}}\n", "long ".repeat(700));
     write(&file, &theirs);
     write(&sandbox.path("home/.gitconfig"), "[user]\n\tname = A\n");
     let before = files(&sandbox);
@@ -815,4 +816,35 @@ fn a_setup_that_cannot_write_or_is_killed_leaves_whole_files_and_can_be_run_agai
         .filter(|(path, _)| !path.file_name().unwrap().to_string_lossy().starts_with(".tmp"))
         .collect();
     assert_eq!(left, before);
+}
+
+#[test]
+fn a_file_that_its_host_would_not_read_is_not_called_in_place() {
+    let sandbox = Sandbox::new();
+    for (host, file, text, fine) in [
+        ("claude", "home/.claude/settings.json", "{\n  // mine\n  \"model\": \"x\"\n}\n", false),
+        ("claude", "home/.claude/settings.json", "{\n  \"model\": \"x\",\n}\n", false),
+        ("claude", "home/.claude/settings.json", "{\n  \"url\": \"https://x/*,}\"\n}\n", true),
+        ("claude", "home/.claude/settings.json", "\u{feff}{}", true),
+        ("codex", "home/.codex/hooks.json", "\u{feff}{}", false),
+        ("copilot", "home/.copilot/hooks/tyran.json", "/* x */ {}", false),
+        ("gemini", "home/.gemini/settings.json", "{ /* x */ }", true),
+        ("gemini", "home/.gemini/settings.json", "{\"a\": [1, ]}", false),
+        ("qwen", "home/.qwen/settings.json", "// x\n{}", true),
+    ] {
+        let file = sandbox.path(file);
+        write(&file, text);
+        let output = tyran(&sandbox, &["install", host]);
+        assert_eq!(output.status.success(), fine, "{host} {text:?}: {}", shown(&output));
+        if fine {
+            done(&sandbox, &["uninstall", host]);
+        }
+        assert_eq!(fs::read_to_string(&file).unwrap(), text, "{host}");
+        fs::remove_file(&file).unwrap();
+    }
+    done(&sandbox, &["setup", "--yes", "claude"]);
+    let file = "home/.claude/settings.json";
+    let text = format!("// later\n{}", fs::read_to_string(sandbox.path(file)).unwrap());
+    let (state, what) = sabotaged(&sandbox, "claude", file, &text);
+    assert!(state == "broken" && what.contains("a comment"), "{state} {what}");
 }

@@ -295,6 +295,7 @@ fn what_only_stands_beside_a_name_is_no_finding() {
         ("rule.toml", "regex = '''password=\"([0-9A-Za-z+/]{20,200}={0,2})\"'''\n"),
         ("template.txt", "machine git login bot password {base62:14}7{nl}\npassword: {user_password_1}\n"),
         ("check.log", "PASS: gdb.base/attach2.exp: run1\nXPASS: ld-elf/group10\n"),
+        ("check.rs", "let log = \"PASS: ld-elf/group10\\nXPASS: ld-elf/group11\\n\";\n"),
         ("changes.md", "You may pass `SSL_OP_NO_TLSv1` to it.\n"),
         // Revisions, sums, versions.
         ("ci.yml", "- uses: actions/create-github-app-token@{hex:40}\n- uses: hashicorp/vault-action@{hex:40}\n"),

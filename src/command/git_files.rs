@@ -6,7 +6,8 @@
 //! is `None`: then git is asked. (git-config(1), "FILES" and "CONFIGURATION FILE", of git 2.47.)
 
 use std::ffi::OsStr;
-use std::io::ErrorKind;
+use std::fs::File;
+use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
@@ -102,12 +103,41 @@ fn named_by_program(git: &Path) -> Option<PathBuf> {
     if git.symlink_metadata().ok()?.is_symlink() {
         return None;
     }
-    let program = std::fs::read(git).ok().filter(|program| program.starts_with(b"\x7fELF"))?;
-    let holds = |text: &str| memmem::find(&program, text.as_bytes()).is_some();
-    match (holds("\0/etc/gitconfig\0"), holds("\0etc/gitconfig\0")) {
+    match system_files_of(File::open(git).ok()?)? {
         (true, false) => Some(PathBuf::from("/etc/gitconfig")),
         (false, true) => Some(folder.parent()?.join("etc/gitconfig")),
         (true, true) | (false, false) => None,
+    }
+}
+
+/// Whether a program holds the absolute name of the system's file, and the relative one. It has some
+/// megabytes, and is read in pieces that stay in the processor's cache.
+fn system_files_of(mut program: File) -> Option<(bool, bool)> {
+    const NAME: &[u8] = b"etc/gitconfig\0";
+    const PIECE_BYTES: usize = 256 << 10;
+    /// What stands before the name, and all of it but the last byte, may be in the piece before.
+    const KEPT_BYTES: usize = NAME.len() + 1;
+    let name = memmem::Finder::new(NAME);
+    let mut piece = vec![0; KEPT_BYTES + PIECE_BYTES];
+    let (mut kept, mut is_first) = (0, true);
+    let (mut absolute, mut relative) = (false, false);
+    loop {
+        let read = program.read(piece.get_mut(kept..)?).ok()?;
+        let text = piece.get(..kept + read)?;
+        if std::mem::take(&mut is_first) && !text.starts_with(b"\x7fELF") {
+            return None;
+        }
+        if read == 0 {
+            return Some((absolute, relative));
+        }
+        for at in name.find_iter(text) {
+            let before = text.get(..at).unwrap_or_default();
+            absolute |= before.ends_with(b"\0/");
+            relative |= before.ends_with(b"\0");
+        }
+        let end = text.len();
+        kept = end.min(KEPT_BYTES);
+        piece.copy_within(end - kept..end, 0);
     }
 }
 

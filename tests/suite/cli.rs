@@ -79,16 +79,21 @@ fn bytes_that_exist_only_once_the_line_runs_pass_only_with_the_net() {
     let sandbox = Sandbox::new();
     let repo = sandbox.repo("work");
     repo.commit("readme.txt", "nothing here\n");
-    let line = "./make-it > made.txt && git add made.txt && git commit -m made";
     repo.write("make-it", "#!/bin/sh\ndate\n");
-    let scan = || {
+    let scan = |line: &str| {
         let mut command = sandbox.tyran();
         command.current_dir(&repo.dir).args(["scan-command", "--engine", "embedded", "--", line]).output().unwrap()
     };
-    let output = scan();
+    let commits = "./make-it > made.txt && git add made.txt && git commit -m made";
+    let publishes = format!("{commits} && git push origin main");
+    // A commit stays here until it is pushed, and says so.
+    let output = scan(commits);
+    assert_eq!(output.status.code(), Some(0), "{}", shown(&output));
+    assert!(shown(&output).contains("not read before it is pushed"), "{}", shown(&output));
+    let output = scan(&publishes);
     assert_eq!(output.status.code(), Some(3), "{}", shown(&output));
     assert!(sandbox.tyran().args(["install", "git"]).output().unwrap().status.success());
-    let output = scan();
+    let output = scan(&publishes);
     assert_eq!(output.status.code(), Some(0), "{}", shown(&output));
 }
 

@@ -250,8 +250,7 @@ fn value(text: &[u8]) -> Option<(BString, &[u8])> {
     let mut kept = 0;
     let mut quoted = false;
     let mut rest = text;
-    loop {
-        let Some((byte, after)) = rest.split_first() else { break };
+    while let Some((byte, after)) = rest.split_first() {
         rest = after;
         match byte {
             b'\n' if quoted => return None,

@@ -64,6 +64,9 @@ pub struct Location {
     pub prefix: Vec<u8>,
 }
 
+/// A setting as git lists it: its scope, and `KEY LF VALUE`.
+pub type ScopedEntry = (Vec<u8>, Vec<u8>);
+
 const WHERE: &[&str] = &[
     "rev-parse",
     "--path-format=absolute",
@@ -115,7 +118,7 @@ impl World {
     ///
     /// # Errors
     /// When git cannot read its configuration.
-    pub fn settings(&self, context: &GitContext) -> Result<Vec<(Vec<u8>, Vec<u8>)>, GitFault> {
+    pub fn settings(&self, context: &GitContext) -> Result<Vec<ScopedEntry>, GitFault> {
         let listed = self.git(context, ["config", "--list", "-z", "--show-scope", "--includes"]).answer()?;
         let mut fields = listed.split(|byte| *byte == 0);
         let mut settings = Vec::new();

@@ -241,7 +241,7 @@ fn missing_program_refuses_the_push_and_does_not_break_a_checkout() {
     repo.commit("readme.txt", "nothing here\n");
     // A copy is installed and then removed, as an upgrade gone wrong would.
     let copy = sandbox.path("tyran");
-    fs::copy(env!("CARGO_BIN_EXE_tyran"), &copy).unwrap();
+    sandbox.copy_of_tyran(&copy);
     assert!(sandbox.command(&copy).args(["install", "git"]).output().unwrap().status.success());
     fs::remove_file(&copy).unwrap();
     let output = git(&repo, &["push", "-q", "origin", "main"]);

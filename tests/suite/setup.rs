@@ -593,7 +593,7 @@ fn a_cline_script_without_its_program_cancels() {
     let sandbox = Sandbox::new();
     let copy = sandbox.path("bin/tyran");
     fs::create_dir_all(copy.parent().unwrap()).unwrap();
-    fs::copy(env!("CARGO_BIN_EXE_tyran"), &copy).unwrap();
+    sandbox.copy_of_tyran(&copy);
     let output = sandbox.command(&copy).args(["install", "cline"]).output().unwrap();
     assert!(output.status.success(), "{}", shown(&output));
     fs::remove_file(&copy).unwrap();
@@ -753,7 +753,7 @@ fn an_entry_whose_program_is_gone_or_dies_refuses_on_hosts_that_would_let_it_run
             continue;
         }
         fs::remove_file(&program).unwrap();
-        fs::copy(env!("CARGO_BIN_EXE_tyran"), &program).unwrap();
+        sandbox.copy_of_tyran(&program);
         let output = sandbox.command(&program).args(["install", &host.id]).output().unwrap();
         assert!(output.status.success(), "{}: {}", host.id, shown(&output));
         for call in refusing_calls(&sandbox, host) {

@@ -61,6 +61,13 @@ impl Sandbox {
         self.command(env!("CARGO_BIN_EXE_tyran"))
     }
 
+    /// A copy of the built program. Another process writes it: a thread that starts a child meanwhile
+    /// would hand a file that is open for writing on to it, and the copy could not be run ("text file
+    /// busy").
+    pub fn copy_of_tyran(&self, to: &Path) {
+        assert!(Command::new("cp").arg(env!("CARGO_BIN_EXE_tyran")).arg(to).status().unwrap().success());
+    }
+
     /// The world as the library would see it from `dir` (below the sandbox).
     pub fn world(&self, dir: &str) -> World {
         World::new(self.env().into_iter().collect(), self.path(dir), Caution::ByHand)

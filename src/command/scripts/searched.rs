@@ -128,7 +128,7 @@ fn strings(code: &[u8]) -> Vec<&[u8]> {
     while let Some(at) = rest.find_byteset(b"'\"`").filter(|_| found.len() < MAX_STRINGS) {
         let Some(quote) = rest.get(at).copied() else { break };
         let inner = rest.get(at + 1..).unwrap_or_default();
-        let end = inner.find_byteset(&[quote, b'\n']).unwrap_or(inner.len());
+        let end = inner.find_byteset([quote, b'\n']).unwrap_or(inner.len());
         if inner.get(end) == Some(&quote) {
             found.extend(inner.get(..end).filter(|text| !text.is_empty()));
             rest = inner.get(end + 1..).unwrap_or_default();

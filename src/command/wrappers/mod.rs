@@ -446,7 +446,7 @@ fn switch_user(name: &'static str, arguments: &[Value]) -> Unwrapped {
         .iter()
         .filter_map(Value::known)
         .any(|word| matches!(word.as_bytes(), b"-m" | b"-p" | b"--preserve-environment"));
-    let named = operands.iter().find(|word| !word.known().is_some_and(|word| word == "-")).cloned();
+    let named = operands.iter().find(|word| word.known().is_none_or(|word| word != "-")).cloned();
     wrapped.user = (!keeps).then(|| named.unwrap_or_else(root));
     if wrapped.code.is_some() {
         return Unwrapped::one(wrapped);

@@ -64,7 +64,7 @@ pub(super) fn starts_of_find(arguments: &[Value]) -> Vec<Value> {
     let begins_expression = |word: &BStr| {
         word == "(" || word == "!" || word.starts_with(b"-") && !matches!(word.as_bytes(), b"-H" | b"-L" | b"-P")
     };
-    let before = arguments.iter().take_while(|word| !word.known().is_some_and(|word| begins_expression(word)));
+    let before = arguments.iter().take_while(|word| !word.known().is_some_and(&begins_expression));
     before.filter(|word| !word.known().is_some_and(|word| word.starts_with(b"-"))).cloned().collect()
 }
 

@@ -566,6 +566,20 @@ fn blob_counts_at_each_of_its_paths() {
 }
 
 #[test]
+fn bytes_at_more_paths_than_are_known_are_asked_for_words_of_their_own() {
+    let text = "[[rules]]\nid = 'cookie-file'\npath = 'cookie$'\nregex = '\\b([a-z]{16,64})\\b'\n\
+                [[rules]]\nid = 'named'\npath = 'settings$'\nregex = 'cookie = ([a-z]{16,64})'\nkeywords = ['cookie']\n";
+    let engine = EmbeddedEngine::new(rules(text, Mode::Strict).unwrap(), Options::default()).unwrap();
+    let found = |bytes: &[u8]| {
+        let blob = Item { elsewhere: Elsewhere::Anywhere(Vec::new()), ..item(ItemKind::Blob, "LICENSE", bytes.len()) };
+        let found = scan_item(&engine, &blob, Content::Whole(bytes)).0;
+        found.iter().map(|finding| finding.rule.to_string()).collect::<Vec<_>>()
+    };
+    assert!(found(b"the responsibilities of whoever distributes it\n").is_empty());
+    assert_eq!(found(b"cookie = responsibilities\n"), ["named"]);
+}
+
+#[test]
 fn number_of_a_text_in_its_part_is_no_path() {
     let token = token(41);
     let text = format!("{PLAIN}\n[[allowlists]]\npaths = ['^[0-9]+$']\n");

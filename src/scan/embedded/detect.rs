@@ -670,12 +670,19 @@ fn lists_allow_place(rule: &Rule, place: Place<'_>) -> Result<bool, PatternFault
     allowlist::any_allows_place(&rule.allowlists, place)
 }
 
+/// Whether a rule of certain paths is asked of bytes that stand at more paths than are known: one that has
+/// words of its own tells its kind by them, one without takes whatever stands in a file of that name (a
+/// license in every folder would be full of it).
+pub(super) fn counts_anywhere(rule: &Rule) -> bool {
+    !rule.keywords.is_empty()
+}
+
 fn path_fits(rule: &Rule, place: Place<'_>) -> Result<bool, PatternFault> {
     if !rule.demands.wants_path(place.path) {
         return Ok(false);
     }
     match &rule.path {
-        Some(_) if place.anywhere => Ok(true),
+        Some(_) if place.anywhere => Ok(counts_anywhere(rule)),
         Some(path) => path.is_match(place.path.unwrap_or_default()),
         None => Ok(true),
     }

@@ -15,6 +15,7 @@ use toml::{Table, Value};
 
 use super::allowlist::{self, Allowlist, Place, Target, Targets};
 use super::demand::{self, Subject};
+use super::detect::counts_anywhere;
 use super::rules::{Rule, RuleSet};
 use super::session;
 use super::translate::PatternFault;
@@ -177,7 +178,7 @@ impl Rest {
 
     fn counts(&self, rule: &Rule, hit: &Hit<'_>, place: Place<'_>) -> Result<bool, PatternFault> {
         let path_fits = match &rule.path {
-            Some(_) if place.anywhere => true,
+            Some(_) if place.anywhere => counts_anywhere(rule),
             Some(pattern) => pattern.is_match(place.path.unwrap_or_default())?,
             None => true,
         };

@@ -381,6 +381,7 @@ fn is_out_of_time(judged: &Judged, deadline: Instant) -> bool {
 /// What a command line would publish, where a program that nobody can read is left to git's own hooks
 /// when those are in place as it will see them (design principle 4).
 fn gated(world: &World, text: &[u8], shell: Shell, setup: &Setup, cover: &NetCover, started: Instant) -> Judged {
+    let world = &world.remembering();
     let mut plan = command::read(text, world, shell);
     let opaque = std::mem::take(&mut plan.opaque);
     let could_not_be_read = !opaque.is_empty();

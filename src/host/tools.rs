@@ -13,9 +13,6 @@ use serde_json::Value;
 use super::event::{Call, EventFault, ShellCommand};
 use super::table::{Host, ToolShell};
 
-/// Most files of one call that are looked at; more than a tool takes in one call.
-const FILES_LIMIT: usize = 256;
-
 /// First or last words of names of tools that only read. What they are asked reaches a server too, and is
 /// a question and not content.
 const READS: &[&str] = &[
@@ -319,9 +316,6 @@ fn collect_texts(value: &Value, found: &mut Vec<BString>) {
 
 /// Files of this machine that are named by an object which does not spell out what is in them.
 fn collect_files(value: &Value, cwd: Option<&Path>, found: &mut Vec<PathBuf>) {
-    if found.len() >= FILES_LIMIT {
-        return;
-    }
     match value {
         Value::Object(map) => {
             let spells_out = ["content", "contents", "text", "body", "data", "patch", "diff"]
@@ -351,7 +345,7 @@ fn named_files(value: &Value, cwd: Option<&Path>, found: &mut Vec<PathBuf>) {
     for text in values.iter().filter_map(Value::as_str) {
         let text = text.strip_prefix("file://").unwrap_or(text);
         let path = cwd.map_or_else(|| PathBuf::from(text), |cwd| cwd.join(text));
-        if path.is_absolute() && path.is_file() && found.len() < FILES_LIMIT {
+        if path.is_absolute() && path.is_file() {
             found.push(path);
         }
     }

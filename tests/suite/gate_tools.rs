@@ -207,6 +207,11 @@ fn files_that_a_tool_uploads_are_payload() {
     ] {
         assert_refused(&claude(&sandbox, &repo.dir, tool, &input), "app.env");
     }
+    // However many there are, the last is read too.
+    let mut many: Vec<String> = (0..400).map(|place| format!("plain-{place}")).collect();
+    many.iter().for_each(|name| std::fs::write(repo.dir.join(name), "nothing here\n").unwrap());
+    many.push("app.env".to_owned());
+    assert_refused(&claude(&sandbox, &repo.dir, "mcp__slack__upload_file", &json!({"files": many})), "app.env");
     // What is in the file that has the same name here is not what is sent.
     let other = json!({"owner": "o", "repo": "r", "path": "app.env", "content": "TOKEN=from-the-vault"});
     assert_passed(&claude(&sandbox, &repo.dir, "mcp__github__create_or_update_file", &other));

@@ -6,6 +6,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
+use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
@@ -159,7 +160,11 @@ pub(super) fn as_left(written: &[WrittenFile], is_it: impl Fn(&Path) -> bool) ->
     let Some(file) = written.iter().rev().find(|file| is_it(&file.path)) else { return AsLeft::OnDisk };
     let mut texts = Vec::new();
     if file.or_as_on_disk {
-        texts.extend(fs::read(&file.path).ok());
+        match fs::read(&file.path) {
+            Ok(bytes) => texts.push(bytes),
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            Err(_) => return AsLeft::Unknown,
+        }
     }
     for content in &file.contents {
         match content {

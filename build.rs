@@ -15,6 +15,10 @@ mod config;
 mod factor;
 #[path = "build/hosts.rs"]
 mod hosts;
+#[path = "src/scan/embedded/layout.rs"]
+mod layout;
+#[path = "src/scan/embedded/prefilter.rs"]
+mod prefilter;
 #[path = "src/scan/embedded/shape.rs"]
 mod shape;
 #[path = "src/scan/embedded/shaped.rs"]
@@ -34,11 +38,14 @@ const FILES: &[&str] = &[
     "default", "cloud", "azure", "code", "ai", "chat", "pay", "ops", "saas", "more", "keys", "urls", "files", "generic",
 ];
 
+/// A match that is as long as this has no bound; as the engine's `pattern` has it.
+const UNBOUNDED_SPAN: usize = 1 << 20;
+
 fn main() {
     println!("cargo::rerun-if-changed=rules");
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-changed=build");
-    for module in ["alphabet", "class", "config", "factor", "shape", "shaped", "translate"] {
+    for module in ["alphabet", "class", "config", "factor", "layout", "prefilter", "shape", "shaped", "translate"] {
         println!("cargo::rerun-if-changed=src/scan/embedded/{module}.rs");
     }
     println!("cargo::rerun-if-changed=src/text.rs");
@@ -46,16 +53,41 @@ fn main() {
     let text: String = FILES.iter().map(|name| fs::read_to_string(format!("rules/{name}.toml")).unwrap()).collect();
     let origin = config::Origin::Text("rules".to_owned());
     let mut parts = config::parts(&text, &origin, config::Mode::Strict).unwrap_or_else(|fault| panic!("{fault}"));
+    let (mut layout, mut widest) = (layout::Builder::default(), 0);
     for rule in &mut parts.rules {
         shaped::take_shape(rule).unwrap_or_else(|fault| panic!("{}: {}; {}", rule.id, fault.what, fault.remedy));
-        let lower: Vec<String> = rule.keywords.iter().map(|keyword| keyword.to_lowercase()).collect();
-        if !rule.regex.is_empty() {
-            let tree = translate::parse(&rule.regex).unwrap_or_else(|fault| panic!("{}: {fault}", rule.id));
-            rule.prepared = factor::prepare(&tree.node, &lower);
+        if rule.own.placeholders.is_none() {
+            rule.own.placeholders.clone_from(&parts.placeholders);
         }
+        let lower: Vec<String> = rule.keywords.iter().map(|keyword| keyword.to_lowercase()).collect();
+        assert!(lower.iter().all(|word| word.is_ascii()), "{}: lower case beyond ASCII is not the engine's", rule.id);
+        let tree = (!rule.regex.is_empty())
+            .then(|| translate::parse(&rule.regex).unwrap_or_else(|fault| panic!("{}: {fault}", rule.id)));
+        if let Some(tree) = &tree {
+            rule.prepared = factor::prepare(&tree.node, &lower);
+            if rule.prepared.is_none() {
+                widest = widest.max(factor::widest(&tree.node).filter(|&span| span < UNBOUNDED_SPAN).unwrap_or(0));
+            }
+        }
+        let regex = || tree.as_ref().map(|tree| &tree.node);
+        let view = layout::View { keywords: &lower, prepared: rule.prepared.as_ref(), regex: &regex };
+        layout.add(&view).unwrap_or_else(|| panic!("there are too many rules"));
     }
+    assert!(parts.allowlists.iter().all(|list| list.target_rules.is_empty()), "write such a list under its rules");
     let folder = env::var_os("OUT_DIR").unwrap();
-    fs::write(Path::new(&folder).join("rules.bin"), writer::write(&parts)).unwrap();
+    let written = writer::write(&parts.allowlists, &parts.rules, widest, &layout.finish());
+    fs::write(Path::new(&folder).join("rules.digest"), digest(&written)).unwrap();
+    fs::write(Path::new(&folder).join("rules.bin"), written).unwrap();
     let table = fs::read_to_string("src/host/hosts.toml").unwrap();
     fs::write(Path::new(&folder).join("hosts.rs"), hosts::write(&table)).unwrap();
+}
+
+/// The digest of the rules as the engine's `RuleSet::digest` works it out, which would read all of them.
+fn digest(rules: &[u8]) -> String {
+    use sha2::Digest;
+    let mut hasher = sha2::Sha256::new();
+    hasher.update(b"strict");
+    hasher.update((rules.len() as u64).to_le_bytes());
+    hasher.update(rules);
+    hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }

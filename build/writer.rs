@@ -1,17 +1,26 @@
 //! Writes rules for the engine's `compiled` to read, field for field.
 
 use super::class::ByteSet;
-use super::config::{AllowlistParts, OwnParts, Parts, RuleParts};
+use super::config::{AllowlistParts, OwnParts, RuleParts};
 use super::factor::Run;
+use super::layout::{Layout, Words};
 
-/// Writes rules.
-pub(crate) fn write(parts: &Parts) -> Vec<u8> {
+/// Writes rules, and what they are found by. `widest` is the longest match of a rule without places.
+pub(crate) fn write(allowlists: &[AllowlistParts], rules: &[RuleParts], widest: usize, layout: &Layout) -> Vec<u8> {
     let mut writer = Writer::default();
-    writer.option(parts.placeholders.as_deref());
-    writer.list(&parts.allowlists, Writer::allowlist);
-    writer.list(&parts.rules, Writer::rule);
+    let ends: Vec<u32> = rules
+        .iter()
+        .map(|rule| {
+            writer.rule(rule);
+            u32::try_from(writer.bytes.len()).expect("the rules are small")
+        })
+        .collect();
+    writer.layout(layout);
     let mut whole = Writer::default();
     whole.list(&writer.sets, |whole, set| set.words().iter().for_each(|word| whole.bytes.extend(word.to_le_bytes())));
+    whole.list(allowlists, Writer::allowlist);
+    whole.number(widest as u64);
+    whole.list(&ends, |whole, end| whole.bytes.extend(end.to_le_bytes()));
     whole.bytes.extend(writer.bytes);
     whole.bytes
 }
@@ -108,11 +117,51 @@ impl Writer {
         });
     }
 
-    fn run(&mut self, run: &Run) {
-        let place = self.sets.iter().position(|set| *set == run.bytes).unwrap_or_else(|| {
-            self.sets.push(run.bytes);
+    /// The place of a set among all of them.
+    fn set(&mut self, set: ByteSet) -> usize {
+        self.sets.iter().position(|known| *known == set).unwrap_or_else(|| {
+            self.sets.push(set);
             self.sets.len() - 1
+        })
+    }
+
+    fn run(&mut self, run: &Run) {
+        let place = self.set(run.bytes);
+        self.numbers(&[place, run.least, run.from, run.to]);
+    }
+
+    fn numbers(&mut self, numbers: &[usize]) {
+        numbers.iter().for_each(|&number| self.number(number as u64));
+    }
+
+    fn layout(&mut self, layout: &Layout) {
+        self.words(&layout.words);
+        self.words(&layout.inner);
+        self.list(&layout.always, |writer, &rule| writer.number(rule as u64));
+        self.list(&layout.by_candidates, |writer, &is| writer.number(u64::from(is)));
+        self.list(&layout.single, |writer, &(byte, rule)| writer.numbers(&[usize::from(byte), rule]));
+        self.list(&layout.unusual, |writer, (word, rule)| {
+            writer.text(std::str::from_utf8(word).expect("words are text"));
+            writer.number(*rule as u64);
         });
-        [place, run.least, run.from, run.to].into_iter().for_each(|number| self.number(number as u64));
+    }
+
+    fn words(&mut self, words: &Words) {
+        self.numbers(&[words.needles.len(), words.uses.len()]);
+        for (place, needle) in words.needles.iter().enumerate() {
+            self.text(std::str::from_utf8(&needle.text).expect("words are text"));
+            let follow = self.set(needle.follow);
+            self.numbers(&[follow, usize::from(needle.twice), needle.rarest]);
+            self.list(words.uses.get(place).expect("each word has its uses"), |writer, one| {
+                writer.numbers(&[usize::from(one.rule), usize::from(one.word), usize::from(one.is_keyword)]);
+                match &one.run {
+                    None => writer.number(0),
+                    Some(run) => {
+                        let set = writer.set(run.run.bytes);
+                        writer.numbers(&[set + 1, run.run.least, run.run.from, run.run.to]);
+                    }
+                }
+            });
+        }
     }
 }

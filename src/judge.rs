@@ -372,7 +372,31 @@ fn is_out_of_time(judged: &Judged, deadline: Instant) -> bool {
             Class::Deadline => true,
             // Plumbing that was stopped at the deadline says so in its own words.
             Class::Plumbing => Instant::now() >= deadline,
-            _ => false,
+            Class::Finding
+            | Class::Suppression
+            | Class::Usage
+            | Class::NotCovered
+            | Class::Unmodelled
+            | Class::Unknowable
+            | Class::Bypass
+            | Class::Tamper
+            | Class::MissingObject
+            | Class::CorruptObject
+            | Class::UntrustedStore
+            | Class::PartialClone
+            | Class::ShallowClone
+            | Class::Repository
+            | Class::Destination
+            | Class::File
+            | Class::Unreadable
+            | Class::EngineAbsent
+            | Class::Rules
+            | Class::EngineFailed
+            | Class::Content
+            | Class::Configuration
+            | Class::Event
+            | Class::Installation
+            | Class::Internal => false,
         },
         Verdict::Pass(_) | Verdict::Ask(_) => false,
     }

@@ -185,9 +185,36 @@ fn is_executable(path: &Path) -> bool {
 
 /// The home directory of the user who runs this process, from the password database and not from
 /// HOME: an adversary may set HOME, and tyran's own state must not move with it (principle 10).
+///
+/// The database's file is read first, which only root writes; what else the system asks (a directory
+/// service) is asked for a user who is not in it.
 #[cfg(unix)]
 pub fn user_home() -> Option<PathBuf> {
-    nix::unistd::User::from_uid(nix::unistd::Uid::effective()).ok().flatten().map(|user| user.dir)
+    static HOME: OnceLock<Option<PathBuf>> = OnceLock::new();
+    let look_up = || {
+        let id = nix::unistd::Uid::effective();
+        let listed = std::fs::read(PASSWORDS).ok().and_then(|file| home_in(&file, id.as_raw()));
+        listed.or_else(|| nix::unistd::User::from_uid(id).ok().flatten().map(|user| user.dir))
+    };
+    HOME.get_or_init(look_up).clone()
+}
+
+/// Where local users are listed (passwd(5)).
+#[cfg(unix)]
+const PASSWORDS: &str = "/etc/passwd";
+
+/// The home of the first user with an id in a file as passwd(5) describes it.
+#[cfg(unix)]
+fn home_in(file: &[u8], id: u32) -> Option<PathBuf> {
+    use std::os::unix::ffi::OsStrExt;
+    let id = id.to_string();
+    file.split(|&byte| byte == b'\n').find_map(|line| {
+        let fields: Vec<&[u8]> = line.split(|&byte| byte == b':').collect();
+        let [name, _, number, _, _, home, _] = fields.as_slice() else { return None };
+        // A line that begins with a sign speaks of other databases.
+        let is_theirs = *number == id.as_bytes() && home.starts_with(b"/") && !name.starts_with(b"+");
+        (is_theirs && !name.starts_with(b"-")).then(|| PathBuf::from(OsStr::from_bytes(home)))
+    })
 }
 
 /// The home directory of the user called `name`, from the password database; `None` when there is none.

@@ -75,7 +75,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Refusal> {
         }
         What::Show { id, rules } => {
             let set = load(rules.as_ref())?;
-            let rule = set.rules().iter().find(|rule| *rule.id == **id).ok_or_else(|| {
+            let rule = set.rules().find(|rule| *rule.id == **id).ok_or_else(|| {
                 let what = format!("there is no rule {}", SafeText::quoted(id.as_bytes(), 60));
                 Refusal::new(Class::Usage, what, "see `tyran rules list`")
             })?;
@@ -105,7 +105,7 @@ fn check(set: Arc<RuleSet>) -> Result<(String, ExitCode), Refusal> {
     for fault in &faults {
         let _ = writeln!(text, "{}", SafeText::new(&fault.to_string()));
     }
-    let _ = writeln!(text, "{} rules tried, {} faults", set.rules().len(), faults.len());
+    let _ = writeln!(text, "{} rules tried, {} faults", set.len(), faults.len());
     Ok((text, if faults.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(1) }))
 }
 
@@ -123,7 +123,7 @@ fn lines(set: &RuleSet) -> String {
 }
 
 fn json_list(set: &RuleSet) -> String {
-    let rules = set.rules().iter().map(|rule| {
+    let rules = set.rules().map(|rule| {
         json!({
             "id": &*rule.id,
             "description": &*rule.description,
@@ -153,7 +153,7 @@ pub fn page(set: &RuleSet) -> String {
          are told only. *Checked* names what is computed about the value without asking anybody; a value that fails is a \
          note, or no finding.\n\n",
     );
-    let _ = writeln!(text, "{} rules.\n", set.rules().len());
+    let _ = writeln!(text, "{} rules.\n", set.len());
     text.push_str("| rule | finds | severity | confidence | checked |\n|---|---|---|---|---|\n");
     for rule in set.rules() {
         let cell = |text: &str| text.replace('|', "\\|");

@@ -1,8 +1,10 @@
 //! The entry: a command line in, a plan out.
 //!
-//! Promise: whatever the text, a plan comes back. Reading goes on a stack of its own, so that the
-//! caller's may be small, and its depth is bounded ([`super::lex::MAX_DEPTH`]); a limit that is reached
+//! Promise: whatever the text, a plan comes back. Reading goes on a stack that is large enough, whatever
+//! the caller's is, and its depth is bounded ([`super::lex::MAX_DEPTH`]); a limit that is reached
 //! is in the plan.
+
+use std::panic::{self, AssertUnwindSafe};
 
 use super::lex::Dialect;
 use super::meaning::Meaning;
@@ -56,11 +58,52 @@ pub fn read_with(text: &[u8], world: &World, shell: Shell, verbs: &mut dyn Verbs
     plan
 }
 
-/// Runs `read` on a stack that is large enough for the deepest text. A thread that cannot be started,
-/// or that panics, gives `None`: the caller refuses.
+/// Runs `read` on a stack that is large enough for the deepest text. One that cannot be had, or a panic,
+/// gives `None`: the caller refuses.
 pub fn with_stack<T: Send>(read: impl FnOnce() -> T + Send) -> Option<T> {
+    if let Some(_grown) = Grown::here() {
+        return panic::catch_unwind(AssertUnwindSafe(read)).ok();
+    }
     std::thread::scope(|scope| {
         let thread = std::thread::Builder::new().name("reader".to_owned()).stack_size(STACK_BYTES);
         thread.spawn_scoped(scope, read).ok()?.join().ok()
     })
+}
+
+/// The stack of a process's first thread, which may grow that far while this is held: a thread of its own
+/// would cost a gate more than reading the command does.
+struct Grown {
+    #[cfg(target_os = "linux")]
+    before: (u64, u64),
+}
+
+#[cfg(target_os = "linux")]
+impl Grown {
+    /// `None` on another thread, and where the stack may not grow so far. Linux leaves room for 128 MiB
+    /// below the first stack whatever its limit was at the start, and asks for the limit when it grows.
+    fn here() -> Option<Self> {
+        use nix::sys::resource::{Resource, getrlimit, setrlimit};
+        if nix::unistd::gettid() != nix::unistd::getpid() {
+            return None;
+        }
+        let (soft, hard) = getrlimit(Resource::RLIMIT_STACK).ok()?;
+        // What the callers' frames take already comes on top.
+        setrlimit(Resource::RLIMIT_STACK, soft.max(STACK_BYTES as u64 + (1 << 20)), hard).ok()?;
+        Some(Self { before: (soft, hard) })
+    }
+}
+
+#[cfg(target_os = "linux")]
+impl Drop for Grown {
+    fn drop(&mut self) {
+        // Children that are started later find what they would have found.
+        let _ = nix::sys::resource::setrlimit(nix::sys::resource::Resource::RLIMIT_STACK, self.before.0, self.before.1);
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+impl Grown {
+    fn here() -> Option<Self> {
+        None
+    }
 }

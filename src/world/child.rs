@@ -5,13 +5,17 @@
 
 use std::ffi::OsString;
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::PathBuf;
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, mpsc};
-use std::thread;
 use std::time::{Duration, Instant};
+
+use nix::errno::Errno;
+use nix::fcntl::{FcntlArg, OFlag, fcntl};
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 use crate::world::Environment;
 use crate::world::scratch::KnownGroup;
@@ -107,12 +111,6 @@ impl Cancel {
 /// How often a waiting call looks whether it was cancelled.
 const CANCEL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// Which of a child's outputs a reader thread has finished.
-enum Stream {
-    Out,
-    Err,
-}
-
 impl Job {
     /// Runs the child to its end, or kills its whole group at the time limit.
     ///
@@ -155,27 +153,14 @@ impl Job {
     }
 
     fn attend(self, running: &mut Running, name: &str, started: Instant, cancel: &Cancel) -> Result<Done, ChildFault> {
-        let (sender, receiver) = mpsc::channel();
         let pipe_fault = |error| ChildFault::Pipe { program: name.to_owned(), error };
-        if let Some(mut stdin) = running.0.stdin.take() {
-            let input = self.input;
-            // A child that exits without reading its input is judged by its status, so a broken
-            // pipe here is not an error of its own.
-            thread::spawn(move || stdin.write_all(&input));
+        let mut input = running.0.stdin.take().map(|pipe| Input { pipe, bytes: self.input, written: 0 });
+        if let Some(input) = &input {
+            input.never_block().map_err(pipe_fault)?;
         }
-        let limit = self.output_limit;
-        let (mut stdout, mut stderr) = (None, None);
-        match running.0.stdout.take() {
-            Some(stdout) => {
-                let sender = sender.clone();
-                thread::spawn(move || sender.send((Stream::Out, read_bounded(stdout, limit))));
-            }
-            None => stdout = Some(Vec::new()),
-        }
-        if let Some(stderr) = running.0.stderr.take() {
-            thread::spawn(move || sender.send((Stream::Err, read_bounded(stderr, limit))));
-        }
-        while stdout.is_none() || stderr.is_none() {
+        let mut stdout = Output::new(running.0.stdout.take().map(OwnedFd::from));
+        let mut stderr = Output::new(running.0.stderr.take().map(OwnedFd::from));
+        while stdout.pipe.is_some() || stderr.pipe.is_some() {
             if cancel.is_cancelled() {
                 return Err(ChildFault::Cancelled { program: name.to_owned() });
             }
@@ -183,33 +168,102 @@ impl Job {
             if left.is_zero() {
                 return Err(ChildFault::TimedOut { program: name.to_owned(), after: started.elapsed() });
             }
-            let (stream, read) = match receiver.recv_timeout(left.min(CANCEL_INTERVAL)) {
-                Ok(finished) => finished,
-                Err(mpsc::RecvTimeoutError::Timeout) => continue,
-                Err(mpsc::RecvTimeoutError::Disconnected) => return Err(pipe_fault(io::ErrorKind::BrokenPipe.into())),
-            };
-            let Some(bytes) = read.map_err(pipe_fault)? else {
-                return Err(ChildFault::Flooded { program: name.to_owned(), limit });
-            };
-            match stream {
-                Stream::Out => stdout = Some(bytes),
-                Stream::Err => stderr = Some(bytes),
+            let [may_write, out, err] =
+                ready(&input, [&stdout, &stderr], left.min(CANCEL_INTERVAL)).map_err(pipe_fault)?;
+            if may_write && input.as_mut().is_some_and(Input::is_done_writing) {
+                input = None;
+            }
+            for (is_ready, output) in [(out, &mut stdout), (err, &mut stderr)] {
+                if is_ready {
+                    output.read_some().map_err(pipe_fault)?;
+                    if output.bytes.len() > self.output_limit {
+                        return Err(ChildFault::Flooded { program: name.to_owned(), limit: self.output_limit });
+                    }
+                }
             }
         }
+        drop(input);
         let left = self.time_limit.saturating_sub(started.elapsed());
         let status = wait_timeout::ChildExt::wait_timeout(&mut running.0, left).map_err(pipe_fault)?;
         let Some(status) = status else {
             return Err(ChildFault::TimedOut { program: name.to_owned(), after: started.elapsed() });
         };
-        Ok(Done { status, stdout: stdout.unwrap_or_default(), stderr: stderr.unwrap_or_default() })
+        Ok(Done { status, stdout: stdout.bytes, stderr: stderr.bytes })
     }
 }
 
-/// Everything from a pipe, or `None` when it is more than `limit` bytes.
-fn read_bounded(pipe: impl Read, limit: usize) -> io::Result<Option<Vec<u8>>> {
-    let mut bytes = Vec::new();
-    pipe.take(limit as u64 + 1).read_to_end(&mut bytes)?;
-    Ok((bytes.len() <= limit).then_some(bytes))
+/// What a child is to read, written as it takes it.
+struct Input {
+    pipe: ChildStdin,
+    bytes: Vec<u8>,
+    written: usize,
+}
+
+impl Input {
+    /// A child that does not read must not keep us from reading what it writes.
+    fn never_block(&self) -> io::Result<()> {
+        let flags = OFlag::from_bits_retain(fcntl(&self.pipe, FcntlArg::F_GETFL)?);
+        fcntl(&self.pipe, FcntlArg::F_SETFL(flags | OFlag::O_NONBLOCK))?;
+        Ok(())
+    }
+
+    /// Writes what the pipe takes; whether that was all. A child that exits without reading its input is
+    /// judged by its status, so a broken pipe here is not an error of its own.
+    fn is_done_writing(&mut self) -> bool {
+        let rest = self.bytes.get(self.written..).unwrap_or_default();
+        match self.pipe.write(rest) {
+            Ok(count) => {
+                self.written += count;
+                self.written >= self.bytes.len()
+            }
+            Err(error) => !matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted),
+        }
+    }
+}
+
+/// What a child writes, read as it comes; the pipe is gone when the child's end is closed.
+struct Output {
+    pipe: Option<OwnedFd>,
+    bytes: Vec<u8>,
+}
+
+impl Output {
+    fn new(pipe: Option<OwnedFd>) -> Self {
+        Self { pipe, bytes: Vec::new() }
+    }
+
+    fn read_some(&mut self) -> io::Result<()> {
+        let Some(pipe) = &self.pipe else { return Ok(()) };
+        let mut piece = [0; PIECE];
+        match nix::unistd::read(pipe, &mut piece) {
+            Ok(0) => self.pipe = None,
+            Ok(count) => self.bytes.extend_from_slice(piece.get(..count).unwrap_or_default()),
+            Err(Errno::EINTR | Errno::EAGAIN) => {}
+            Err(error) => return Err(error.into()),
+        }
+        Ok(())
+    }
+}
+
+/// Bytes that are read from a pipe at once.
+const PIECE: usize = 16 << 10;
+
+/// Waits until something can be done, at most so long: whether there is room for input, and whether each
+/// output has something.
+fn ready(input: &Option<Input>, outputs: [&Output; 2], most: Duration) -> io::Result<[bool; 3]> {
+    let [out, err] = outputs.map(|output| output.pipe.as_ref().map(AsFd::as_fd));
+    let pipes = [input.as_ref().map(|input| input.pipe.as_fd()), out, err];
+    let flags = [PollFlags::POLLOUT, PollFlags::POLLIN, PollFlags::POLLIN];
+    let mut waiting: Vec<PollFd<'_>> =
+        pipes.iter().zip(flags).filter_map(|(pipe, flags)| Some(PollFd::new((*pipe)?, flags))).collect();
+    // Rounded up, lest the last moment be spent spinning.
+    let millis = u16::try_from(most.as_millis()).unwrap_or(u16::MAX).saturating_add(1);
+    match poll(&mut waiting, PollTimeout::from(millis)) {
+        Ok(_) | Err(Errno::EINTR) => {}
+        Err(error) => return Err(error.into()),
+    }
+    let mut waited = waiting.iter();
+    Ok(pipes.map(|pipe| pipe.is_some() && waited.next().and_then(PollFd::any).unwrap_or(false)))
 }
 
 /// A started child: dropping it ends its whole group, so no path leaves one running.

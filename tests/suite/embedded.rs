@@ -52,7 +52,7 @@ fn rules_of_the_build_are_those_of_the_text() {
                 (rule.entropy().to_bits(), rule.secret_group(), rule.severity, rule.confidence, rule.checksum());
             format!("{:?}", (&rule.id, &rule.description, regex, path, words, numbers))
         };
-        set.rules().iter().map(one).collect()
+        set.rules().map(one).collect()
     };
     assert_eq!(told(&built), told(&text));
 }

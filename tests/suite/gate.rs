@@ -486,3 +486,46 @@ fn what_was_refused_is_in_the_journal_without_the_command() {
     assert_eq!((record["decision"].as_str(), record["of"].as_str()), (Some("refuse"), Some("claude")));
     assert!(!String::from_utf8_lossy(&output.stdout).contains("git push"));
 }
+
+#[test]
+fn deep_text_is_answered_whatever_the_stack_is_at_the_start() {
+    let sandbox = Sandbox::new();
+    let repo = leaky(&sandbox);
+    let nested = |depth: usize, inner: &str| format!("{}{inner}{}", "echo $(".repeat(depth), ")".repeat(depth));
+    let quoted = (0..6).fold("git push origin main".to_owned(), |inner, _| format!("bash -c {}", quote(&inner)));
+    for (text, says) in [
+        (nested(8, "git push origin main"), "app.env"),
+        (nested(33, "git push origin main"), "unknowable"),
+        (nested(20_000, "git push origin main"), "unknowable"),
+        (nested(24, &quoted), "unknowable"),
+        (format!("{}git push origin main{}", "( ".repeat(33), " )".repeat(33)), "tyran"),
+    ] {
+        for stack in ["512", "8192", "unlimited"] {
+            let mut command = sandbox.command("bash");
+            let limited = format!("ulimit -Ss {stack}; exec \"$0\" gate --host claude --deadline 20");
+            command.args(["-c", &limited, env!("CARGO_BIN_EXE_tyran")]);
+            assert_refused(&fed(command, &claude_event(&repo.dir, &text)), says);
+        }
+    }
+}
+
+fn quote(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "'\\''"))
+}
+
+#[test]
+fn push_in_a_directory_that_cannot_be_known_is_refused_also_where_every_repository_has_the_net() {
+    let sandbox = Sandbox::new();
+    let repo = leaky(&sandbox);
+    sandbox.tyran().args(["install", "git"]).output().unwrap();
+    // The settings of the directory itself decide whether the hooks run, and nobody knows which it is.
+    let elsewhere = sandbox.repo("elsewhere");
+    elsewhere.git(&["config", "core.hooksPath", ".husky/_"]);
+    elsewhere.write("app.env", format!("GITHUB_TOKEN={}\n", planted::github_token(5)));
+    elsewhere.git(&["add", "-A"]);
+    elsewhere.git(&["commit", "-q", "-m", "change"]);
+    let command = "cd \"$(cat ../where)\" && git push origin main";
+    assert_refused(&gate(&sandbox, "claude", &claude_event(&repo.dir, command)), "unknowable");
+    elsewhere.git(&["push", "-q", "origin", "main"]);
+    assert_ne!(sandbox.git("elsewhere.git", &["for-each-ref"]), "", "the hooks stood in the way after all");
+}

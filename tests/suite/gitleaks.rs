@@ -861,7 +861,7 @@ fn both_engines_find_the_same_with_gitleaks_own_configuration() {
     let ours = told(&with_rules(&program, &rules, &payload).findings);
     let theirs: Told = told(&embedded_as(&rules, &payload, Options { compat: true, ..Options::default() }).findings)
         .into_iter()
-        .filter(|(_, rule, ..)| rules.rules().iter().any(|own| *own.id == **rule && own.regex().is_some()))
+        .filter(|(_, rule, ..)| rules.rules().any(|own| *own.id == **rule && own.regex().is_some()))
         .collect();
     assert!(ours.len() > 100, "{}", ours.len());
     let lacking: Vec<_> = theirs.iter().filter(|one| !ours.contains(one)).map(|one| (&one.0, &one.1, one.2)).collect();

@@ -2,31 +2,96 @@
 //!
 //! Promise: what is read here is what was written; anything else is `None`. Reading fifteen hundred rules
 //! from TOML, making their regexes and working out where these can match takes longer than a whole
-//! commit hook may. Texts that only tests and people need (examples, shapes, names) are left out.
+//! commit hook may, and so does reading all of them in any form: a rule is read when one of its words
+//! occurs. Texts that only tests and people need (examples, shapes, names) are left out.
 
-use super::class::ByteSet;
-use super::config::{AllowlistParts, ContextParts, OwnParts, Parts, RequiredParts, RuleParts};
-use super::factor::{Prepared, Run};
+use std::borrow::Cow;
+use std::sync::Arc;
 
-/// Reads rules.
-pub(crate) fn read(bytes: &[u8]) -> Option<Parts> {
-    let mut reader = Reader { rest: bytes, sets: Vec::new() };
-    reader.sets = reader.list(|reader| {
-        let mut words = [0; 4];
-        for word in &mut words {
-            *word = reader.word()?;
-        }
-        Some(ByteSet::from_words(words))
-    })?;
-    let placeholders = reader.option()?;
-    let allowlists = reader.list(Reader::allowlist)?;
-    let rules = reader.list(Reader::rule)?;
-    reader.rest.is_empty().then_some(Parts { placeholders, allowlists, rules, ..Parts::default() })
+use super::class::{ByteSet, Table};
+use super::config::{AllowlistParts, ContextParts, OwnParts, RequiredParts, RuleParts};
+use super::factor::{FastRun, Prepared, Run};
+use super::layout::{Layout, Use, Uses, Words};
+use super::prefilter::Needle;
+
+/// The bytes of a place among the rules.
+const PLACE: usize = 4;
+
+/// Rules, each of which is read when it is asked for.
+#[derive(Debug)]
+pub(super) struct Compiled {
+    sets: Vec<ByteSet>,
+    /// Allowlists for all rules.
+    pub(super) allowlists: Vec<AllowlistParts>,
+    /// Where each rule ends.
+    ends: &'static [u8],
+    rules: &'static [u8],
+    /// The longest match of a rule without places, where it has a bound.
+    pub(super) widest: usize,
+    layout: &'static [u8],
 }
 
-struct Reader<'b> {
-    rest: &'b [u8],
-    sets: Vec<ByteSet>,
+impl Compiled {
+    /// Reads what stands before the rules.
+    pub(super) fn read(bytes: &'static [u8]) -> Option<Self> {
+        let mut reader = Reader { rest: bytes, sets: &[] };
+        let sets = reader.list(Reader::set)?;
+        let allowlists = reader.list(Reader::allowlist)?;
+        let widest = reader.size()?;
+        let ends = reader.size()?.checked_mul(PLACE)?;
+        let (ends, rest) = reader.rest.split_at_checked(ends)?;
+        let last =
+            ends.last_chunk::<PLACE>().map_or(Some(0), |last| usize::try_from(u32::from_le_bytes(*last)).ok())?;
+        let (rules, layout) = rest.split_at_checked(last)?;
+        Some(Self { sets, allowlists, ends, rules, widest, layout })
+    }
+
+    /// How many rules there are.
+    pub(super) fn len(&self) -> usize {
+        self.ends.len() / PLACE
+    }
+
+    fn end(&self, place: usize) -> Option<usize> {
+        let end = self.ends.get(place.checked_mul(PLACE)?..)?.first_chunk::<PLACE>()?;
+        usize::try_from(u32::from_le_bytes(*end)).ok()
+    }
+
+    fn reader(&self, place: usize) -> Option<Reader<'_>> {
+        let start = place.checked_sub(1).map_or(Some(0), |before| self.end(before))?;
+        Some(Reader { rest: self.rules.get(start..self.end(place)?)?, sets: &self.sets })
+    }
+
+    /// A rule.
+    pub(super) fn rule(&self, place: usize) -> Option<RuleParts> {
+        let mut reader = self.reader(place)?;
+        let rule = reader.rule()?;
+        reader.rest.is_empty().then_some(rule)
+    }
+
+    /// The id of a rule, for which the rest of it is not read.
+    pub(super) fn id(&self, place: usize) -> Option<&'static str> {
+        self.reader(place)?.borrowed()
+    }
+
+    /// What all of them are found by.
+    pub(super) fn layout(&self) -> Option<Layout> {
+        let mut reader = Reader { rest: self.layout, sets: &self.sets };
+        let tables: Vec<Arc<Table>> = self.sets.iter().map(|set| Arc::new(set.table())).collect();
+        let layout = Layout {
+            words: reader.words(&tables)?,
+            inner: reader.words(&tables)?,
+            always: reader.list(Reader::size)?,
+            by_candidates: reader.list(Reader::flag)?,
+            single: reader.list(|reader| Some((u8::try_from(reader.size()?).ok()?, reader.size()?)))?,
+            unusual: reader.list(|reader| Some((reader.borrowed()?.as_bytes().to_vec(), reader.size()?)))?,
+        };
+        (reader.rest.is_empty() && layout.by_candidates.len() == self.len()).then_some(layout)
+    }
+}
+
+struct Reader<'s> {
+    rest: &'static [u8],
+    sets: &'s [ByteSet],
 }
 
 impl Reader<'_> {
@@ -63,11 +128,59 @@ impl Reader<'_> {
         Some(u64::from_le_bytes(*bytes))
     }
 
-    fn text(&mut self) -> Option<String> {
+    fn borrowed(&mut self) -> Option<&'static str> {
         let length = self.size()?;
         let (text, rest) = self.rest.split_at_checked(length)?;
         self.rest = rest;
-        std::str::from_utf8(text).ok().map(str::to_owned)
+        std::str::from_utf8(text).ok()
+    }
+
+    fn text(&mut self) -> Option<String> {
+        self.borrowed().map(str::to_owned)
+    }
+
+    fn set(&mut self) -> Option<ByteSet> {
+        let mut words = [0; 4];
+        for word in &mut words {
+            *word = self.word()?;
+        }
+        Some(ByteSet::from_words(words))
+    }
+
+    fn words(&mut self, tables: &[Arc<Table>]) -> Option<Words> {
+        let (needles, uses) = (self.size()?, self.size()?);
+        // One more is added to them, the self-test's.
+        let mut words =
+            Words { needles: Vec::with_capacity(needles + 1), uses: Uses::with_capacity(needles + 1, uses + 1) };
+        for _ in 0..needles {
+            words.needles.push(Needle {
+                text: Cow::Borrowed(self.borrowed()?.as_bytes()),
+                follow: *self.sets.get(self.size()?)?,
+                twice: self.flag()?,
+                rarest: self.size()?,
+            });
+            for _ in 0..self.size()? {
+                words.uses.push(self.one_use(tables)?);
+            }
+            words.uses.end_word();
+        }
+        (words.uses.len() == uses).then_some(words)
+    }
+
+    fn one_use(&mut self, tables: &[Arc<Table>]) -> Option<Use> {
+        Some(Use {
+            rule: u16::try_from(self.size()?).ok()?,
+            word: u16::try_from(self.size()?).ok()?,
+            is_keyword: self.flag()?,
+            run: match self.size()?.checked_sub(1) {
+                None => None,
+                Some(set) => {
+                    let bytes = *self.sets.get(set)?;
+                    let run = Run { bytes, least: self.size()?, from: self.size()?, to: self.size()? };
+                    Some(FastRun::with_table(run, Arc::clone(tables.get(set)?)))
+                }
+            },
+        })
     }
 
     fn option(&mut self) -> Option<Option<String>> {

@@ -172,7 +172,7 @@ struct Rest {
 
 impl Rest {
     fn new(set: &Arc<RuleSet>) -> Self {
-        let places = set.rules().iter().enumerate().map(|(place, rule)| (Arc::clone(&rule.id), place)).collect();
+        let places = set.rules().enumerate().map(|(place, rule)| (Arc::clone(&rule.id), place)).collect();
         Self { set: Arc::clone(set), places }
     }
 
@@ -204,7 +204,7 @@ impl Rest {
 
 impl Judge for Rest {
     fn judge(&self, hit: Hit<'_>) -> Option<Finding> {
-        let rule = self.places.get(&*hit.finding.rule).and_then(|place| self.set.rules().get(*place));
+        let rule = self.places.get(&*hit.finding.rule).and_then(|place| self.set.rule(*place));
         // A report of a rule that is not ours was not asked for; that it was made is told all the same.
         let Some(rule) = rule else { return Some(hit.finding) };
         let commit = hit.finding.item.commit.map(|commit| commit.to_string());

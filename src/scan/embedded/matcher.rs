@@ -110,20 +110,6 @@ impl Method {
         }
     }
 
-    /// The texts to look for when a rule has no words of its own.
-    pub(super) fn texts(pattern: &Pattern) -> Vec<String> {
-        match pattern.plan(&[]) {
-            Plan::Everywhere | Plan::Runs(_) => Vec::new(),
-            Plan::Near(factors) => {
-                let texts = factors.iter().flat_map(|factor| &factor.texts);
-                let mut texts: Vec<String> = texts.filter_map(|text| String::from_utf8(text.clone()).ok()).collect();
-                texts.sort_unstable();
-                texts.dedup();
-                texts
-            }
-        }
-    }
-
     /// Notes the places that an occurrence of a word hints at.
     #[inline]
     pub(super) fn note(&self, text: &[u8], at: usize, word: usize, guarded: bool, candidates: &mut Vec<Candidate>) {

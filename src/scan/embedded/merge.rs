@@ -9,15 +9,15 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use super::allowlist::{Allowlist, Stopwords, Target};
-use super::compiled;
+use super::compiled::Compiled;
 use super::config::{self, AllowlistParts, ContextParts, Mode, Origin, OwnParts, RuleParts, RulesFault};
 use super::context::Context;
 use super::glob::Glob;
 use super::pattern::Pattern;
-use super::rules::{BUILTIN, CharacterKind, Demands, Outcome, Required, Rule, RuleSet};
+use super::rules::{BUILTIN, BUILTIN_DIGEST, CharacterKind, Demands, Outcome, Required, Rule, RuleSet, Rules};
 use super::shaped;
 use super::translate::PatternFault;
 use super::verify;
@@ -29,16 +29,37 @@ const DEEPEST: usize = 2;
 
 /// Reads a text and all that it extends.
 pub(super) fn rule_set(text: Cow<'static, str>, origin: &Origin, mode: Mode) -> Result<RuleSet, RulesFault> {
-    let mut merger = Merger { mode, warnings: Vec::new(), sources: Vec::new(), with_builtin: false };
+    let mut merger = Merger::new(mode);
     let file = merger.file(text, origin, 0)?;
     merger.finish(file, origin)
 }
 
-/// tyran's own rules as the build script left them.
+/// tyran's own rules as the build script left them, each to be read when it is asked for.
 pub(super) fn builtin() -> Result<RuleSet, RulesFault> {
-    let mut merger = Merger { mode: Mode::Strict, warnings: Vec::new(), sources: Vec::new(), with_builtin: false };
-    let file = merger.builtin_file(0)?;
-    merger.finish(file, &Origin::Builtin)
+    let compiled = Compiled::read(BUILTIN).ok_or_else(damaged)?;
+    let merger = Merger::new(Mode::Strict);
+    let lists = compiled.allowlists.iter().cloned();
+    let allowlists = lists.map(|list| merger.allowlist(list, &Origin::Builtin).map(Arc::new));
+    let allowlists = allowlists.collect::<Result<_, _>>()?;
+    let unread = std::iter::repeat_with(OnceLock::new).take(compiled.len()).collect();
+    Ok(RuleSet {
+        rules: Rules::Compiled(compiled, unread),
+        allowlists,
+        mode: Mode::Strict,
+        sources: vec![Cow::Borrowed(BUILTIN)],
+        digest: OnceLock::from(BUILTIN_DIGEST.to_owned()),
+        warnings: Vec::new(),
+    })
+}
+
+/// One of tyran's own rules.
+pub(super) fn compiled_rule(compiled: &Compiled, place: usize) -> Result<Rule, RulesFault> {
+    let parts = compiled.rule(place).ok_or_else(damaged)?;
+    Merger::new(Mode::Strict).rule(parts, &Origin::Builtin).map(|draft| draft.rule)
+}
+
+fn damaged() -> RulesFault {
+    fault(&Origin::Builtin, None, "are damaged".to_owned(), "build the program again")
 }
 
 /// One file with everything that it extends.
@@ -74,6 +95,10 @@ fn quoted(name: &str) -> SafeText {
 }
 
 impl Merger {
+    fn new(mode: Mode) -> Self {
+        Self { mode, warnings: Vec::new(), sources: Vec::new(), with_builtin: false }
+    }
+
     fn file(&mut self, text: Cow<'static, str>, origin: &Origin, depth: usize) -> Result<File, RulesFault> {
         let parts = config::parts(&text, origin, self.mode)?;
         self.sources.push(match text {
@@ -84,9 +109,10 @@ impl Merger {
     }
 
     fn builtin_file(&mut self, depth: usize) -> Result<File, RulesFault> {
-        let damaged = || fault(&Origin::Builtin, None, "are damaged".to_owned(), "build the program again");
-        let parts = compiled::read(BUILTIN).ok_or_else(damaged)?;
+        let compiled = Compiled::read(BUILTIN).ok_or_else(damaged)?;
+        let rules = (0..compiled.len()).map(|place| compiled.rule(place)).collect::<Option<_>>().ok_or_else(damaged)?;
         self.sources.push(Cow::Borrowed(BUILTIN));
+        let parts = config::Parts { rules, allowlists: compiled.allowlists, ..config::Parts::default() };
         self.assemble(parts, &Origin::Builtin, depth)
     }
 
@@ -104,11 +130,11 @@ impl Merger {
             ));
         }
         Ok(RuleSet {
-            rules: file.rules.into_iter().map(|draft| draft.rule).collect(),
+            rules: Rules::Read(file.rules.into_iter().map(|draft| draft.rule).collect()),
             allowlists: file.allowlists,
             mode: self.mode,
             sources: self.sources,
-            digest: std::sync::OnceLock::new(),
+            digest: OnceLock::new(),
             warnings: self.warnings,
         })
     }

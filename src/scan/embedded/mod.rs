@@ -20,6 +20,7 @@ pub mod express;
 mod factor;
 mod fragment;
 pub mod glob;
+mod layout;
 mod locate;
 mod matcher;
 mod merge;

@@ -10,18 +10,29 @@
 //! the other one. The table is made in microseconds, fits the first cache and has no chain of dependent loads, which is
 //! what an automaton spends its time on.
 
+use std::borrow::Cow;
+
 use super::class::ByteSet;
 
 /// A pattern that is looked for.
 #[derive(Clone, Debug)]
 pub(super) struct Needle {
     /// In lower case; at least two bytes.
-    pub(super) text: Vec<u8>,
+    pub(super) text: Cow<'static, [u8]>,
     /// Which bytes can follow a needle of two or three bytes; others need not be reported. Ignored for
     /// longer ones.
     pub(super) follow: ByteSet,
     /// Whether two of these follow at least.
     pub(super) twice: bool,
+    /// Where the bytes begin by which it is found.
+    pub(super) rarest: usize,
+}
+
+impl Needle {
+    pub(super) fn new(text: Cow<'static, [u8]>, follow: ByteSet, twice: bool) -> Self {
+        let rarest = rarest(&text);
+        Self { text, follow, twice, rarest }
+    }
 }
 
 /// The shortest needle.
@@ -93,7 +104,7 @@ impl Prefilter {
             second[which][slot & (TABLE - 1)] |= bit;
         };
         for (place, needle) in needles.iter().enumerate() {
-            let offset = rarest(&needle.text);
+            let offset = needle.rarest;
             let four = needle.text.get(offset..)?;
             let mut bytes = [0; 4];
             bytes.iter_mut().zip(four).for_each(|(slot, &byte)| *slot = byte | 0x20);

@@ -54,22 +54,34 @@ use std::sync::{Arc, OnceLock};
 use sha2::{Digest, Sha256};
 
 use super::allowlist::Allowlist;
+use super::compiled::Compiled;
 use super::config::{Mode, Origin, RulesFault};
 use super::context::Context;
 use super::factor::Prepared;
+use super::layout::{self, Layout};
 use super::pattern::Pattern;
+use super::shared::view;
 use crate::scan::{Confidence, Severity};
 
 /// Every rule in force, with the allowlists that go for all of them.
 #[derive(Debug)]
 pub struct RuleSet {
-    pub(super) rules: Vec<Rule>,
+    pub(super) rules: Rules,
     pub(super) allowlists: Vec<Arc<Allowlist>>,
     pub(super) mode: Mode,
     /// The texts that it was made of.
     pub(super) sources: Vec<Cow<'static, [u8]>>,
     pub(super) digest: OnceLock<String>,
     pub(super) warnings: Vec<String>,
+}
+
+/// Where the rules of a set are.
+#[derive(Debug)]
+pub(super) enum Rules {
+    /// They were read.
+    Read(Vec<Rule>),
+    /// tyran's own, each of which is read when it is first asked for.
+    Compiled(Compiled, Box<[OnceLock<Box<Rule>>]>),
 }
 
 /// One rule.
@@ -236,6 +248,9 @@ const BUILTIN_TEXT: &str = concat!(
 /// The same as the build script leaves them.
 pub(super) const BUILTIN: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/rules.bin"));
 
+/// Their digest.
+pub(super) const BUILTIN_DIGEST: &str = include_str!(concat!(env!("OUT_DIR"), "/rules.digest"));
+
 impl RuleSet {
     /// tyran's own rules, without their examples, shapes and names.
     ///
@@ -293,8 +308,48 @@ impl RuleSet {
     }
 
     /// The rules, in the order of their text.
-    pub fn rules(&self) -> &[Rule] {
-        &self.rules
+    pub fn rules(&self) -> impl ExactSizeIterator<Item = &Rule> {
+        (0..self.len()).map(|place| self.rule(place).expect("there are so many"))
+    }
+
+    /// How many rules there are.
+    pub fn len(&self) -> usize {
+        match &self.rules {
+            Rules::Read(rules) => rules.len(),
+            Rules::Compiled(_, rules) => rules.len(),
+        }
+    }
+
+    /// Whether there are no rules.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The rule at a place.
+    ///
+    /// # Panics
+    /// When the program's own rules are damaged; its tests read every one.
+    pub fn rule(&self, place: usize) -> Option<&Rule> {
+        match &self.rules {
+            Rules::Read(rules) => rules.get(place),
+            Rules::Compiled(compiled, rules) => Some(rules.get(place)?.get_or_init(|| {
+                let read = super::merge::compiled_rule(compiled, place);
+                Box::new(read.unwrap_or_else(|fault| panic!("{fault}")))
+            })),
+        }
+    }
+
+    /// What the rules are found by, and the longest match of any of them that has a bound, where that is
+    /// known; `None` when there are more rules or keywords than can be told apart (65,535).
+    pub(super) fn laid_out(&self) -> Option<(Layout, Option<usize>)> {
+        match &self.rules {
+            Rules::Compiled(compiled, _) => Some((compiled.layout()?, Some(compiled.widest))),
+            Rules::Read(rules) => {
+                let mut builder = layout::Builder::default();
+                rules.iter().try_for_each(|rule| view(rule, |view| builder.add(view)))?;
+                Some((builder.finish(), None))
+            }
+        }
     }
 
     /// How strictly they were read.
@@ -308,6 +363,9 @@ impl RuleSet {
     }
 
     pub(super) fn find(&self, id: &str) -> Option<usize> {
-        self.rules.iter().position(|rule| &*rule.id == id)
+        match &self.rules {
+            Rules::Read(rules) => rules.iter().position(|rule| &*rule.id == id),
+            Rules::Compiled(compiled, _) => (0..compiled.len()).find(|&place| compiled.id(place) == Some(id)),
+        }
     }
 }

@@ -51,6 +51,11 @@ impl SelfTest {
         Some(Self { rule, mark })
     }
 
+    /// Its only keyword.
+    pub(super) fn mark(&self) -> &str {
+        &self.mark
+    }
+
     /// A text that the rule must find something in.
     pub(super) fn text(&self) -> Option<Vec<u8>> {
         Some(format!("a line before\n  {} = {}\na line behind\n", self.mark, few_random_letters(32)?).into_bytes())

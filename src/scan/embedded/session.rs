@@ -67,7 +67,7 @@ impl EmbeddedEngine {
     /// # Errors
     /// When there are no rules, or more than the engine can hold.
     pub fn new(rules: Arc<RuleSet>, options: Options) -> Result<Self, EngineFault> {
-        if rules.rules().is_empty() {
+        if rules.is_empty() {
             return Err(engine_fault(EngineFaultKind::Rules, "there are no rules"));
         }
         let self_test = SelfTest::new().ok_or_else(|| {
@@ -83,7 +83,7 @@ impl EmbeddedEngine {
         Identity {
             name: NAME.to_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
-            rules: rules.rules().len(),
+            rules: rules.len(),
             digest: rules.digest().to_owned(),
         }
     }

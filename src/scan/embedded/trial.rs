@@ -54,7 +54,7 @@ pub enum TrialFault {
 }
 
 /// Tries some of the engine's rules; what is wrong with them.
-pub fn try_rules(engine: &EmbeddedEngine, rules: &[Rule]) -> Vec<TrialFault> {
+pub fn try_rules<'r>(engine: &EmbeddedEngine, rules: impl IntoIterator<Item = &'r Rule>) -> Vec<TrialFault> {
     let mut faults = Vec::new();
     for rule in rules {
         if let Err(fault) = misses(engine, rule) {

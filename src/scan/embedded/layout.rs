@@ -1,0 +1,249 @@
+//! Where the words of all rules are looked for, and which rules wait for them.
+//!
+//! Promise: a rule is tried on a text if and only if one of its keywords occurs there (or it has none),
+//! as gitleaks does. For tyran's own rules this is worked out when the program is built, and
+//! [`super::compiled`] reads it back; it is the same code.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::class::{ByteSet, Table};
+use super::factor::{self, FastRun, Plan, Prepared, Run};
+use super::prefilter::Needle;
+use super::translate::Node;
+
+/// What all rules of a set are found by.
+#[derive(Debug, Default)]
+pub(super) struct Layout {
+    pub(super) words: Words,
+    /// The same for short words that are the beginning of a long run.
+    pub(super) inner: Words,
+    /// Rules that are always tried.
+    pub(super) always: Vec<usize>,
+    /// Whether a rule is tried wherever it has a candidate, its keywords or not; one for each rule.
+    pub(super) by_candidates: Vec<bool>,
+    /// Keywords that cannot be looked for with the others, being of one byte.
+    pub(super) single: Vec<(u8, usize)>,
+    /// The same, being beyond ASCII.
+    pub(super) unusual: Vec<(Vec<u8>, usize)>,
+}
+
+/// Words, and for each the rules that wait for it.
+#[derive(Debug, Default)]
+pub(super) struct Words {
+    pub(super) needles: Vec<Needle>,
+    pub(super) uses: Uses,
+}
+
+/// For each word the rules that wait for it, and the place of the word among theirs.
+#[derive(Debug, Default)]
+pub(super) struct Uses {
+    /// Where each word's end.
+    ends: Vec<usize>,
+    all: Vec<Use>,
+}
+
+/// A rule that waits for a word.
+#[derive(Clone, Debug)]
+pub(super) struct Use {
+    pub(super) rule: u16,
+    pub(super) word: u16,
+    /// Whether the word is one of its keywords, or only a text that its regex must hold.
+    pub(super) is_keyword: bool,
+    /// What must stand behind the word, where it was worked out beforehand.
+    pub(super) run: Option<FastRun>,
+}
+
+impl Uses {
+    /// The rules that wait for a word.
+    #[inline]
+    pub(super) fn get(&self, word: usize) -> Option<&[Use]> {
+        let start = word.checked_sub(1).map_or(Some(0), |before| self.ends.get(before).copied())?;
+        self.all.get(start..*self.ends.get(word)?)
+    }
+
+    pub(super) fn with_capacity(words: usize, uses: usize) -> Self {
+        Self { ends: Vec::with_capacity(words), all: Vec::with_capacity(uses) }
+    }
+
+    /// Adds a rule to those that wait for the last word.
+    pub(super) fn push(&mut self, one: Use) {
+        self.all.push(one);
+    }
+
+    /// What is added from here on is another word's.
+    pub(super) fn end_word(&mut self) {
+        self.ends.push(self.all.len());
+    }
+
+    /// How many there are.
+    pub(super) fn len(&self) -> usize {
+        self.all.len()
+    }
+}
+
+/// What decides how a rule is found.
+pub(super) struct View<'r> {
+    /// In lower case.
+    pub(super) keywords: &'r [String],
+    pub(super) prepared: Option<&'r Prepared>,
+    /// Its regex, read when it is asked for; `None` without one, or when it cannot be read.
+    pub(super) regex: &'r dyn Fn() -> Option<&'r Node>,
+}
+
+/// A rule with a shorter keyword than this is found by its places where that can be done: such a word
+/// occurs far more often than it means something.
+const SHORT: usize = 4;
+
+impl<'r> View<'r> {
+    /// Places, where the rule has some; whether their words are its keywords.
+    pub(super) fn places(&self) -> Option<(Cow<'r, Prepared>, bool)> {
+        if let Some(prepared) = self.prepared {
+            return Some((Cow::Borrowed(prepared), false));
+        }
+        if !self.keywords.iter().any(|word| word.len() < SHORT) {
+            return None;
+        }
+        // The words must be its keywords: only then is it tried where gitleaks would try it.
+        factor::prepare((self.regex)()?, self.keywords)
+            .filter(|prepared| prepared.words.iter().all(|word| self.keywords.contains(word)))
+            .map(|prepared| (Cow::Owned(prepared), true))
+    }
+
+    /// What a rule without places is found by: its keywords, or what its regex must hold.
+    fn plain_words(&self) -> Cow<'r, [String]> {
+        if self.keywords.is_empty() {
+            Cow::Owned((self.regex)().map(own_texts).unwrap_or_default())
+        } else {
+            Cow::Borrowed(self.keywords)
+        }
+    }
+
+    /// The words that [`Use::word`] counts.
+    pub(super) fn words(&self) -> Vec<String> {
+        match self.places() {
+            Some((prepared, _)) => prepared.words.clone(),
+            None => self.plain_words().iter().filter(|word| is_usual(word)).cloned().collect(),
+        }
+    }
+}
+
+fn is_usual(word: &str) -> bool {
+    word.is_ascii() && word.len() > 1
+}
+
+/// The texts one of which a regex must hold, where it must hold any.
+fn own_texts(node: &Node) -> Vec<String> {
+    match factor::plan(node, &[]) {
+        Plan::Everywhere | Plan::Runs(_) => Vec::new(),
+        Plan::Near(factors) => {
+            let texts = factors.iter().flat_map(|factor| &factor.texts);
+            let mut texts: Vec<String> = texts.filter_map(|text| String::from_utf8(text.clone()).ok()).collect();
+            texts.sort_unstable();
+            texts.dedup();
+            texts
+        }
+    }
+}
+
+/// A run with its word is at least this long where the word is looked for in long runs only.
+pub(super) const LONG_RUN: usize = 16;
+
+/// Whether a short word and what must stand behind it are one long run.
+fn is_inner(word: &str, run: &Run) -> bool {
+    let joined = run.from == word.len() && run.to == run.from && run.least + word.len() >= LONG_RUN;
+    word.len() <= 3 && joined && run.bytes.is_value() && word.bytes().all(|byte| ByteSet::VALUE.contains(byte))
+}
+
+/// Which bytes can follow a short word so that it matters to a rule, and whether two do.
+fn follow(word: &str, uses: &[Use]) -> (ByteSet, bool) {
+    uses.iter().fold((ByteSet::NONE, true), |(follow, twice), one| match &one.run {
+        Some(run) if run.run.from == word.len() && run.run.to == run.run.from => {
+            (follow.union(run.run.bytes), twice && run.run.least >= 2)
+        }
+        _ => (ByteSet::ALL, false),
+    })
+}
+
+/// Rules, one after another.
+#[derive(Debug, Default)]
+pub(super) struct Builder {
+    words: HashMap<String, Vec<Use>>,
+    inner: HashMap<String, Vec<Use>>,
+    tables: HashMap<[u64; 4], Arc<Table>>,
+    rest: Layout,
+}
+
+impl Builder {
+    /// Adds the next rule; `None` when there are more than can be told apart.
+    pub(super) fn add(&mut self, rule: &View<'_>) -> Option<()> {
+        let place = self.rest.by_candidates.len();
+        let number = u16::try_from(place).ok()?;
+        let places = rule.places();
+        self.rest.by_candidates.push(places.as_ref().is_some_and(|(_, are_keywords)| !are_keywords));
+        if let Some((prepared, is_keyword)) = places {
+            for (word_place, (word, run)) in prepared.words.iter().zip(&prepared.runs).enumerate() {
+                let run = run.map(|run| {
+                    let table = self.tables.entry(run.bytes.words()).or_insert_with(|| Arc::new(run.bytes.table()));
+                    FastRun::with_table(run, Arc::clone(table))
+                });
+                let is_inner = run.as_ref().is_some_and(|run| is_inner(word, &run.run));
+                let words = if is_inner { &mut self.inner } else { &mut self.words };
+                let word_place = u16::try_from(word_place).ok()?;
+                words.entry(word.clone()).or_default().push(Use { rule: number, word: word_place, is_keyword, run });
+            }
+            return Some(());
+        }
+        let is_keyword = !rule.keywords.is_empty();
+        if !is_keyword {
+            self.rest.always.push(place);
+        }
+        let mut usual = 0;
+        for word in rule.plain_words().iter().filter(|word| !word.is_empty()) {
+            if is_usual(word) {
+                let one = Use { rule: number, word: usual, is_keyword, run: None };
+                self.words.entry(word.clone()).or_default().push(one);
+                usual = usual.checked_add(1)?;
+            } else if let [byte] = word.as_bytes() {
+                self.rest.single.push((*byte, place));
+            } else {
+                self.rest.unusual.push((word.clone().into_bytes(), place));
+            }
+        }
+        Some(())
+    }
+
+    /// All that was added.
+    pub(super) fn finish(self) -> Layout {
+        Layout { words: settled(self.words), inner: settled(self.inner), ..self.rest }
+    }
+}
+
+fn settled(words: HashMap<String, Vec<Use>>) -> Words {
+    let mut words: Vec<(String, Vec<Use>)> = words.into_iter().collect();
+    words.sort_unstable_by(|one, other| one.0.cmp(&other.0));
+    let mut settled = Words {
+        needles: Vec::with_capacity(words.len() + 1),
+        uses: Uses::with_capacity(words.len() + 1, words.iter().map(|(_, uses)| uses.len()).sum::<usize>() + 1),
+    };
+    for (word, uses) in words {
+        let (follow, twice) = follow(&word, &uses);
+        settled.needles.push(Needle::new(Cow::Owned(word.into_bytes()), follow, twice));
+        uses.into_iter().for_each(|one| settled.uses.push(one));
+        settled.uses.end_word();
+    }
+    settled
+}
+
+impl Layout {
+    /// Adds one more rule, which is found by one keyword of a usual kind.
+    pub(super) fn add_last(&mut self, keyword: &str) -> Option<()> {
+        let rule = u16::try_from(self.by_candidates.len()).ok()?;
+        self.by_candidates.push(false);
+        self.words.needles.push(Needle::new(Cow::Owned(keyword.as_bytes().to_vec()), ByteSet::ALL, false));
+        self.words.uses.push(Use { rule, word: 0, is_keyword: true, run: None });
+        self.words.uses.end_word();
+        Some(())
+    }
+}

@@ -8,6 +8,7 @@
 pub mod answers;
 pub mod child;
 pub mod git;
+pub mod memory;
 pub mod plant;
 pub mod scratch;
 
@@ -18,7 +19,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
-use answers::Answers;
+use memory::Memory;
 
 /// Environment variables by name; the one that a judged command would see, or our own.
 pub type Environment = BTreeMap<OsString, OsString>;
@@ -60,7 +61,7 @@ pub struct World {
     /// earlier commands left behind (variables, functions, aliases) is not known then.
     pub shell_lives_on: bool,
     git: Arc<GitPlace>,
-    answers: Option<Arc<Answers>>,
+    memory: Option<Arc<Memory>>,
 }
 
 /// The git that is run for plumbing, looked for when it is first needed: most commands need none.
@@ -112,7 +113,7 @@ impl World {
             cwd: cwd.clone(),
             recorded: None,
         });
-        Self { env, cwd, deadline: None, caution, input: Input::Inherited, shell_lives_on: false, git, answers: None }
+        Self { env, cwd, deadline: None, caution, input: Input::Inherited, shell_lives_on: false, git, memory: None }
     }
 
     /// The same world where commands run in a shell that lives on between them, or may.
@@ -146,10 +147,11 @@ impl World {
         Self { deadline: Some(deadline), ..self.clone() }
     }
 
-    /// The same world for one judgement, in which git is asked the same thing only once.
+    /// The same world for one judgement, in which git and the file system are asked the same thing only
+    /// once.
     #[must_use]
     pub fn remembering(&self) -> Self {
-        Self { answers: Some(Arc::default()), ..self.clone() }
+        Self { memory: Some(Arc::default()), ..self.clone() }
     }
 
     /// The git that is run for plumbing. Absolute.

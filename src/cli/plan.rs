@@ -1,7 +1,7 @@
 //! `tyran plan`: what tyran understands of a command line. Nothing of it is run, and nothing is scanned.
 
 use std::ffi::OsString;
-use std::io::{self, BufRead, BufWriter, Write};
+use std::io::{self, BufRead, BufReader, BufWriter, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -18,6 +18,9 @@ use super::{options, out};
 
 /// Longest line of `--jsonl` that is read, in bytes: the longest command line, escaped.
 const MAX_LINE_BYTES: u64 = 4 << 20;
+
+/// How much of `--jsonl` is read at once, in bytes.
+const INPUT_BYTES: usize = 256 << 10;
 
 /// `tyran plan [-C DIR] -- 'COMMAND LINE'`, `tyran plan --jsonl`
 #[derive(Debug, Args)]
@@ -71,14 +74,20 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Refusal> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// A plan for each line of standard input, on one large stack.
+/// A plan for each line of standard input, on one large stack. Lines that come together share one look
+/// at the machine; whoever waits for a plan before the next line gets it, and a new look.
 fn many(world: &World, shell: Shell) -> Result<ExitCode, Refusal> {
     let answered = with_stack(|| {
         let mut out = BufWriter::new(out::stdout());
-        let mut input = io::stdin().lock();
+        let mut input = BufReader::with_capacity(INPUT_BYTES, io::stdin().lock());
         let mut line = Vec::new();
+        let mut world = world.remembering();
         loop {
             line.clear();
+            if input.buffer().is_empty() {
+                out.flush().map_err(|error| broken(&error))?;
+                world = world.remembering();
+            }
             let mut bounded = io::Read::take(&mut input, MAX_LINE_BYTES);
             if bounded.read_until(b'\n', &mut line).map_err(|error| broken(&error))? == 0 {
                 return out.flush().map_err(|error| broken(&error));
@@ -96,7 +105,7 @@ fn many(world: &World, shell: Shell) -> Result<ExitCode, Refusal> {
                     there.cwd = world.cwd.join(cwd);
                     read_here(asked.cmd.as_bytes(), &there, shell)
                 }
-                None => read_here(asked.cmd.as_bytes(), world, shell),
+                None => read_here(asked.cmd.as_bytes(), &world, shell),
             };
             serde_json::to_writer(&mut out, &plan.to_json()).map_err(|error| broken(&error.into()))?;
             out.write_all(b"\n").map_err(|error| broken(&error))?;

@@ -1,13 +1,13 @@
 //! git's configuration files read here, where that is plain, so that an innocent command starts no git.
 //!
 //! Promise: what comes out is what `git config --list` prints of the system's, the user's and the
-//! repository's files, in that order. Whatever is not plain (includes, settings of the environment or
-//! the line, a file that does not parse as these rules say, a git whose system file is somewhere else)
+//! repository's files and of `-c`, in that order. Whatever is not plain (includes, settings of the
+//! environment, a file that does not parse as these rules say, a git whose system file is somewhere else)
 //! is `None`: then git is asked. (git-config(1), "FILES" and "CONFIGURATION FILE", of git 2.47.)
 
 use std::ffi::OsStr;
 use std::fs::File;
-use std::io::{ErrorKind, Read};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
@@ -15,12 +15,10 @@ use bstr::{BString, ByteSlice};
 use memchr::memmem;
 
 use super::git_config::{InForce, Scope};
-use super::git_globals;
+use super::git_globals::{self, normal_key};
 use super::plan::GitContext;
 use crate::world::World;
-
-/// Larger files are left to git, in bytes.
-const MAX_FILE_BYTES: u64 = 1 << 20;
+use crate::world::memory::SmallFile;
 
 /// git's own options that change nothing of its configuration.
 const HARMLESS: &[&str] =
@@ -32,10 +30,10 @@ pub fn read(world: &World, context: &GitContext) -> Option<Vec<InForce>> {
     if ["GIT_CONFIG_COUNT", "GIT_CONFIG_PARAMETERS", "GIT_CONFIG", "GIT_DIR", "GIT_COMMON_DIR", "GIT_WORK_TREE"]
         .iter()
         .any(|name| variable(name).is_some())
-        || !has_plain_options(context)
     {
         return None;
     }
+    let of_line = settings_of_options(context)?;
     let mut settings = Vec::new();
     match variable("GIT_CONFIG_NOSYSTEM").map(OsStr::to_str) {
         Some(Some("1" | "true" | "yes" | "on")) => {}
@@ -45,42 +43,68 @@ pub fn read(world: &World, context: &GitContext) -> Option<Vec<InForce>> {
                 Some(path) => PathBuf::from(path),
                 None => system_file(world.git_program()?)?,
             };
-            append(&file, Scope::User, &mut settings)?;
+            append(world, &file, Scope::User, &mut settings)?;
         }
     }
     match variable("GIT_CONFIG_GLOBAL") {
         Some(path) if path.is_empty() => return None,
-        Some(path) => append(Path::new(path), Scope::User, &mut settings)?,
+        Some(path) => append(world, Path::new(path), Scope::User, &mut settings)?,
         None => {
             let home = variable("HOME").filter(|home| !home.is_empty()).map(Path::new)?;
             let folder = match variable("XDG_CONFIG_HOME").filter(|folder| !folder.is_empty()) {
                 Some(folder) => PathBuf::from(folder),
                 None => home.join(".config"),
             };
-            append(&folder.join("git/config"), Scope::User, &mut settings)?;
-            append(&home.join(".gitconfig"), Scope::User, &mut settings)?;
+            append(world, &folder.join("git/config"), Scope::User, &mut settings)?;
+            append(world, &home.join(".gitconfig"), Scope::User, &mut settings)?;
         }
     }
     if let Some(place) = git_globals::find(context) {
-        append(&place.common_dir().join("config"), Scope::Line, &mut settings)?;
+        append(world, &place.common_dir().join("config"), Scope::Line, &mut settings)?;
         if settings.iter().any(|setting| setting.key == "extensions.worktreeconfig") {
             return None;
+        }
+    }
+    settings.extend(of_line);
+    Some(settings)
+}
+
+/// The settings of the options before the verb (`-c KEY=VALUE`), where those only choose a directory,
+/// settings, or nothing of interest.
+fn settings_of_options(context: &GitContext) -> Option<Vec<InForce>> {
+    let mut settings = Vec::new();
+    let mut options = context.globals.iter();
+    while let Some(option) = options.next() {
+        match option.to_str()? {
+            "-C" => drop(options.next()),
+            "-c" => settings.push(setting_of(options.next()?.as_encoded_bytes())?),
+            option if HARMLESS.contains(&option) => {}
+            _ => return None,
         }
     }
     Some(settings)
 }
 
-/// Whether the options before the verb only choose a directory, or nothing of interest.
-fn has_plain_options(context: &GitContext) -> bool {
-    let mut options = context.globals.iter();
-    while let Some(option) = options.next() {
-        match option.to_str() {
-            Some("-C") => drop(options.next()),
-            Some(option) if HARMLESS.contains(&option) => {}
-            Some(_) | None => return false,
-        }
-    }
-    true
+/// `KEY=VALUE`, or a key alone, which is true (config.c, `git_config_parse_parameter`); `None` for a key
+/// that git complains of, and for an include.
+fn setting_of(pair: &[u8]) -> Option<InForce> {
+    let (key, value) = match pair.split_once_str("=") {
+        Some((key, value)) => (key, value.into()),
+        None => (pair, "true".into()),
+    };
+    let (section, name) = (key.get(..key.find_byte(b'.')?)?, key.get(key.rfind_byte(b'.')? + 1..)?);
+    let is_word = |word: &[u8]| word.iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'-');
+    let is_valid = !section.is_empty()
+        && is_word(section)
+        && name.first().is_some_and(u8::is_ascii_alphabetic)
+        && is_word(name)
+        && !key.contains(&b'\n');
+    let key = normal_key(key.as_bstr());
+    (is_valid && !is_include(&key)).then_some(InForce { scope: Scope::Line, key, value: Some(value) })
+}
+
+fn is_include(key: &[u8]) -> bool {
+    key.starts_with(b"include.") || key.starts_with(b"includeif.")
 }
 
 /// The system's file: below `/etc` for a git of the prefix `/usr`; for one of another prefix, what its
@@ -142,22 +166,15 @@ fn system_files_of(mut program: File) -> Option<(bool, bool)> {
 }
 
 /// Appends a file's settings; one that is not there has none.
-fn append(path: &Path, scope: Scope, settings: &mut Vec<InForce>) -> Option<()> {
-    let data = match path.metadata() {
-        Ok(data) => data,
-        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return Some(()),
-        Err(_) => return None,
-    };
-    if !data.is_file() {
+fn append(world: &World, path: &Path, scope: Scope, settings: &mut Vec<InForce>) -> Option<()> {
+    let text = match world.small_file(path) {
+        SmallFile::Text(text) => text,
+        SmallFile::Absent => return Some(()),
         // `/dev/null` stands for a file without settings.
-        return (path == Path::new("/dev/null")).then_some(());
-    }
-    if data.len() > MAX_FILE_BYTES {
-        return None;
-    }
-    let text = std::fs::read(path).ok()?;
+        SmallFile::Unfit => return (path == Path::new("/dev/null")).then_some(()),
+    };
     for (key, value) in parse(&text)? {
-        if key.starts_with(b"include.") || key.starts_with(b"includeif.") {
+        if is_include(&key) {
             return None;
         }
         settings.push(InForce { scope, key, value: Some(value) });

@@ -313,7 +313,7 @@ pub fn find(context: &GitContext) -> Option<Place> {
     let bare = context.globals.iter().any(|option| option == "--bare");
     let mut place = match chosen {
         Some(git_dir) => {
-            let git_dir = follow(dir.join(git_dir));
+            let git_dir = follow(dir.join(git_dir))?;
             is_git_dir(&git_dir).then(|| Place { git_dir, top: (!bare).then(|| dir.clone()) })?
         }
         None => dir.ancestors().find_map(place_at)?,
@@ -339,26 +339,21 @@ fn option_value(options: &[OsString], name: &str) -> Option<OsString> {
 }
 
 fn place_at(dir: &Path) -> Option<Place> {
-    let inside = follow(dir.join(".git"));
-    if is_git_dir(&inside) {
+    if let Some(inside) = follow(dir.join(".git")).filter(|inside| is_git_dir(inside)) {
         return Some(Place { git_dir: inside, top: Some(dir.to_owned()) });
     }
     is_git_dir(dir).then(|| Place { git_dir: dir.to_owned(), top: None })
 }
 
-/// A `.git` file names the directory that it stands for.
-fn follow(path: PathBuf) -> PathBuf {
-    if !path.is_file() {
-        return path;
+/// The directory at a path: a `.git` file names the one that it stands for. `None` where nothing is.
+fn follow(path: PathBuf) -> Option<PathBuf> {
+    if !path.metadata().ok()?.is_file() {
+        return Some(path);
     }
-    let Ok(text) = std::fs::read(&path) else { return path };
-    match text.strip_prefix(b"gitdir: ") {
-        Some(target) => {
-            let target = target.trim_end_with(|character| matches!(character, '\n' | '\r'));
-            path.parent().unwrap_or(Path::new("/")).join(to_os_string(target))
-        }
-        None => path,
-    }
+    let text = std::fs::read(&path).ok()?;
+    let target = text.strip_prefix(b"gitdir: ")?;
+    let target = target.trim_end_with(|character| matches!(character, '\n' | '\r'));
+    Some(path.parent().unwrap_or(Path::new("/")).join(to_os_string(target)))
 }
 
 fn is_git_dir(path: &Path) -> bool {

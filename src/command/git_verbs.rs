@@ -431,6 +431,9 @@ fn moves_branch_to(scene: &Scene<'_, '_>, context: &GitContext, call: &Call) -> 
         None => Moves::Unknown,
         Some([only]) if *only == "HEAD" || *only == "@" => Moves::Nowhere,
         Some([only]) => {
+            if git_globals::find(context).is_none() {
+                return Moves::Nowhere;
+            }
             let revision = to_os_string([only.as_bytes(), b"^{commit}"].concat());
             let args = ["rev-parse", "--verify", "--quiet", "--end-of-options"].map(std::ffi::OsString::from);
             match scene.shell.world().git(context, args.into_iter().chain([revision])).run() {

@@ -26,7 +26,6 @@ use super::simple::{
 };
 use super::{bypass, carried, files, forge, git, made_refs, packages, startup, tamper, vcs};
 use crate::text::SafeText;
-use crate::world::look_up;
 
 /// The meaning of commands, with what the line has changed so far.
 #[derive(Debug, Default)]
@@ -589,7 +588,7 @@ impl Meaning {
             return;
         }
         let world = scene.shell.world();
-        let found = look_up(name.to_os_str_lossy().as_ref(), world.var("PATH"), &world.cwd);
+        let found = world.on_path(name.to_os_str_lossy().as_ref());
         if let (Some(found), Some(recorded)) = (found, world.git_program())
             && found != recorded
             && !is_same_program(recorded, &found.canonicalize().unwrap_or(found.clone()))

@@ -5,11 +5,12 @@
 //! that define it, without running them. A function of that name is not read: it makes the command
 //! opaque.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use bstr::{BStr, BString, ByteSlice};
 
 use super::meaning::Scene;
+use crate::world::memory::SmallFile;
 
 /// Files that interactive shells read, below the home directory.
 const FILES: &[&str] = &[
@@ -26,9 +27,6 @@ const FILES: &[&str] = &[
     ".alias",
 ];
 
-/// Larger start-up files are not looked at.
-const MAX_BYTES: u64 = 1 << 20;
-
 /// What a name stands for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Meant {
@@ -44,7 +42,8 @@ pub(super) fn find(scene: &Scene<'_, '_>, name: &BStr) -> Option<Meant> {
     let mut found = None;
     let mut has_plugin = false;
     for file in FILES {
-        let Some(text) = read(&home.join(file)) else { continue };
+        // What cannot be read, the shell does not read either.
+        let SmallFile::Text(text) = scene.shell.world().small_file(&home.join(file)) else { continue };
         has_plugin |= text.contains_str("oh-my-zsh") && text.lines().any(names_git_plugin);
         for line in text.lines() {
             if let Some(value) = alias_of(line, name) {
@@ -58,11 +57,6 @@ pub(super) fn find(scene: &Scene<'_, '_>, name: &BStr) -> Option<Meant> {
         let name = name.to_str().ok().filter(|_| has_plugin)?;
         PLUGIN.iter().find(|(alias, _)| *alias == name).map(|(_, value)| Meant::Alias((*value).into()))
     })
-}
-
-fn read(path: &Path) -> Option<Vec<u8>> {
-    let size = path.metadata().ok()?.len();
-    if size > MAX_BYTES { None } else { std::fs::read(path).ok() }
 }
 
 fn names_git_plugin(line: &[u8]) -> bool {

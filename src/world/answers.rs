@@ -2,7 +2,7 @@
 //!
 //! Promise: a question that is put again with the same words, environment and directory gets the same
 //! answer without a second child, so that the stages of one judgement see one repository. Nothing is
-//! kept beyond the judgement, and no failure.
+//! kept beyond the judgement ([`super::memory`]), and no failure.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;

@@ -189,10 +189,10 @@ impl<'a> GitCall<'a> {
     /// As [`GitFault`] tells.
     pub fn answer(self) -> Result<Vec<u8>, GitFault> {
         let what = self.what();
-        let answers = self.world.answers.clone();
+        let memory = self.world.memory.clone();
         let job = self.job()?;
-        match answers {
-            Some(answers) => answers.to(job, |job| stdout(what, job.run()?)),
+        match memory {
+            Some(memory) => memory.answers.to(job, |job| stdout(what, job.run()?)),
             None => stdout(what, job.run()?),
         }
     }

@@ -1,6 +1,5 @@
 //! git's configuration read in the process, held to what git itself lists.
 
-use std::ffi::OsString;
 use std::fs;
 
 use tyran::command::git_config::{InForce, Scope, listed};
@@ -12,6 +11,11 @@ use crate::support::Sandbox;
 
 fn context(world: &World) -> GitContext {
     GitContext { dir: world.cwd.clone(), env: world.env.clone(), globals: Vec::new() }
+}
+
+fn with_settings(context: &GitContext, pairs: &[&str]) -> GitContext {
+    let globals = pairs.iter().flat_map(|pair| ["-c".into(), pair.into()]).collect();
+    GitContext { globals, ..context.clone() }
 }
 
 const FILES: &[&str] = &[
@@ -54,6 +58,30 @@ fn settings_read_here_are_those_that_git_lists() {
 }
 
 #[test]
+fn settings_of_the_line_are_those_that_git_lists() {
+    let sandbox = Sandbox::new();
+    sandbox.repo("work");
+    let world = sandbox.world("work");
+    for pairs in [
+        &["a.b=c"][..],
+        &["Alias.X=push", "alias.X=!git push"],
+        &["A.Sub.Section.Key=v=w"],
+        &["core.bare"],
+        &["core.hooksPath=", "user.name= A  U Thor "],
+        &["a..b=c"],
+        &["a.b.c=d\ne"],
+        &["url.https://x=y/.insteadOf=z"],
+    ] {
+        let context = with_settings(&context(&world), pairs);
+        let git = listed(&world, &context);
+        match read(&world, &context) {
+            Some(here) => assert_eq!(Some(here), git, "{pairs:?}"),
+            None => assert!(pairs[0].starts_with("a..") || git.is_none(), "{pairs:?} is plain"),
+        }
+    }
+}
+
+#[test]
 fn what_is_not_plain_is_left_to_git() {
     for text in [
         "[a]k=v\n",
@@ -84,7 +112,10 @@ fn what_is_not_plain_is_left_to_git() {
     assert_eq!(with("GIT_CONFIG_PARAMETERS", "'a.b'='c'"), None);
     assert_eq!(with("GIT_DIR", "x"), None);
     assert_eq!(with("GIT_CONFIG_NOSYSTEM", "maybe"), None);
-    let globals: Vec<OsString> = vec!["-c".into(), "a.b=c".into()];
+    for pair in ["a=b", "=b", ".b=c", "a.=c", "a.1=c", "a b.c=d", "a.b.c\n.d=e", "include.path=x", "includeIf.gitdir:/.path=x"] {
+        assert_eq!(read(&world, &with_settings(&plain, &[pair])), None, "{pair:?}");
+    }
+    let globals = vec!["--git-dir=.git".into()];
     assert_eq!(read(&world, &GitContext { globals, ..plain.clone() }), None);
     fs::write(sandbox.path("home/.gitconfig"), "[include]\n\tpath = x\n").unwrap();
     assert_eq!(read(&world, &plain), None);

@@ -124,6 +124,11 @@ impl Disk {
         self.anything || gone || self.edited.iter().chain(self.written.keys()).any(|path| path.starts_with(dir))
     }
 
+    /// Whether the line names no file that it writes or edits.
+    pub fn names_nothing(&self) -> bool {
+        self.written.is_empty() && self.edited.is_empty()
+    }
+
     fn all_written(&self) -> Vec<WrittenFile> {
         self.written.values().cloned().collect()
     }

@@ -96,12 +96,17 @@ impl Walk<'_, '_> {
 
     /// The program of this name on the PATH that the line starts with.
     fn usual(&self, name: &BStr) -> Option<PathBuf> {
-        crate::world::look_up(&to_os_string(name), self.world.var("PATH"), &self.world.cwd)
+        self.world.on_path(&to_os_string(name))
     }
 
     /// The first program of this name along a PATH, files that the line makes included.
     fn along(&self, path: &BStr, name: &BStr, shell: &Shell) -> Option<PathBuf> {
         let here = shell.dirs.known.first().unwrap_or(&self.world.cwd);
+        let is_as_given = self.world.var("PATH").is_some_and(|given| given.as_encoded_bytes() == path.as_bytes());
+        let is_absolute = || path.split_str(":").all(|folder| folder.starts_with(b"/"));
+        if self.disk.names_nothing() && is_as_given && (*here == self.world.cwd || is_absolute()) {
+            return self.usual(name);
+        }
         for folder in path.split_str(":") {
             let candidate = here.join(to_os_string(folder)).join(to_os_string(name));
             if matches!(self.disk.seen(&candidate), FileSeen::Written(_))
@@ -279,12 +284,14 @@ impl Walk<'_, '_> {
                     return None;
                 }
                 let path = entry.path();
-                if entry.file_name() == ".git" || path.join("HEAD").is_file() && path.join("objects").is_dir() {
-                    let top = if entry.file_name() == ".git" { folder.clone() } else { path };
+                let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+                let is_marked = entry.file_name() == ".git";
+                if is_marked || is_folder && path.join("HEAD").is_file() && path.join("objects").is_dir() {
+                    let top = if is_marked { folder.clone() } else { path };
                     if !repositories.contains(&top) {
                         repositories.push(top);
                     }
-                } else if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                } else if is_folder {
                     waiting.push((path, depth + 1));
                 }
             }

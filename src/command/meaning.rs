@@ -428,6 +428,11 @@ impl Meaning {
         scene.plan.publishes.push(Publish::Upload(request));
     }
 
+    /// Whether files are as now for the next command.
+    pub(super) fn files_state(&self) -> State {
+        self.files.state()
+    }
+
     /// Remembers that `to` is a copy of, or a link to, the program `from`.
     pub(super) fn copied(&mut self, from: PathBuf, to: PathBuf) {
         let from = self.copies.get(&from).cloned().unwrap_or(from);

@@ -165,7 +165,12 @@ fn pack(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, name: &BStr, args: &[V
     };
     let files = args.iter().filter_map(Value::known).flat_map(|word| named_files(scene, word)).collect();
     let texts = args.iter().filter_map(Value::known).map(|word| word.to_owned()).collect();
-    let package = PackageRequest { client: name.to_str_lossy().into_owned(), args: arguments(args) };
+    let package = PackageRequest {
+        client: name.to_str_lossy().into_owned(),
+        args: arguments(args),
+        written: scene.shell.written(),
+        state: meaning.files_state(),
+    };
     let tool = SafeText::quoted(name, 40);
     let request = UploadRequest { tool, dir, files, texts, package: Some(package), revisions: None, local_only: false };
     meaning.upload(scene, request);

@@ -321,6 +321,10 @@ pub struct PackageRequest {
     pub client: String,
     /// The client's own arguments.
     pub args: Vec<Option<OsString>>,
+    /// Files that the line itself writes before.
+    pub written: Vec<WrittenFile>,
+    /// Whether the files are as now: what an earlier command of the line builds is not there yet.
+    pub state: State,
 }
 
 /// Revisions of a repository which a command takes.

@@ -7,7 +7,7 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use tyran::command::plan::{GitContext, PackageRequest, RevisionRequest, UploadRequest};
+use tyran::command::plan::{Content, GitContext, PackageRequest, RevisionRequest, State, UploadRequest, WrittenFile};
 use tyran::payload::{Fault, ItemKind, Payload, upload};
 use tyran::world::{Caution, World};
 
@@ -35,7 +35,8 @@ fn request(dir: &Path) -> UploadRequest {
 }
 
 fn package(sandbox: &Sandbox, dir: &Path, client: &str, args: &[&str]) -> Result<Payload, Fault> {
-    let package = Some(PackageRequest { client: client.to_owned(), args: words(args) });
+    let package =
+        Some(PackageRequest { client: client.to_owned(), args: words(args), written: Vec::new(), state: State::AsNow });
     upload::payload(&world(sandbox, dir), &UploadRequest { package, ..request(dir) })
 }
 
@@ -182,6 +183,7 @@ fn npm_packs_what_it_says_itself() {
         (manifest(",\"files\":[\"**/*.js\"]"), vec![("lib/.gitignore", "a.js\n")]),
         (manifest(",\"bin\":\"lib/deep/x.ts\""), vec![(".npmignore", "/lib\n"), ("lib/deep/x.ts", "x\n")]),
         (manifest(",\"bin\":{\"r\":\"./docs/guide.md\"}"), vec![(".gitignore", "/docs\n")]),
+        (manifest(""), vec![(".npmignore", "./lib\n")]),
     ];
     for (manifest, extra) in cases {
         let sandbox = Sandbox::new();
@@ -192,6 +194,29 @@ fn npm_packs_what_it_says_itself() {
         // `main` is taken however it is spelled, which npm does not do.
         let surplus: Vec<_> = ours.difference(&theirs).filter(|name| *name != "index.js").collect();
         assert!(surplus.is_empty(), "{manifest} {extra:?}: surplus {surplus:?}");
+    }
+}
+
+#[test]
+fn yarn_and_bun_leave_out_less_than_npm() {
+    for (manifest, ignored, taken) in [
+        ("", "*.js\n", "LOUD.JS"),
+        ("", "*.{log,js}\n", "index.js"),
+        ("", "", ".npmrc"),
+        ("", "", "x.orig"),
+        ("", "./lib\n", "lib/a.js"),
+        (",\"files\":[],\"module\":\"./test/t.js\"", "", "test/t.js"),
+        (",\"files\":[],\"main\":\"lib\"", "", "lib/deep/b.ts"),
+        (",\"files\":[],\"publishConfig\":{\"exports\":{\".\":[\"./docs/guide.md\"]}}", "", "docs/guide.md"),
+        (",\"files\":[\"!test/**\",\"lib\"]", "", "docs/guide.md"),
+    ] {
+        let sandbox = Sandbox::new();
+        let manifest = format!("{{\"name\":\"p\",\"version\":\"1.0.0\"{manifest}}}");
+        let dir = npm_package(&sandbox, &manifest, &[("LOUD.JS", "l\n"), (".npmignore", ignored)]);
+        for client in ["yarn", "bun"] {
+            let ours = below(&package(&sandbox, &dir, client, &["publish"]).unwrap(), &dir, &dir);
+            assert!(ours.contains(taken), "{client} {manifest} {ignored:?}: {taken} is not in {ours:?}");
+        }
     }
 }
 
@@ -265,6 +290,14 @@ fn cargo_packs_what_it_says_itself() {
             .write("target/debug/out", "o\n")
             .write("nested/Cargo.toml", "[package]\nname = 'n'\nversion = '0.1.0'\n")
             .write("nested/src/lib.rs", "");
+        let outside = sandbox.path("outside");
+        fs::create_dir_all(outside.join("deep")).unwrap();
+        fs::write(outside.join("deep/key.txt"), "k\n").unwrap();
+        fs::write(outside.join("one.txt"), "o\n").unwrap();
+        symlink("../../outside", repo.dir.join("src/folder")).unwrap();
+        symlink("../../outside/one.txt", repo.dir.join("data/link")).unwrap();
+        // Round and round.
+        symlink("..", outside.join("deep/up")).unwrap();
         if manifest.contains("untracked") {
             repo.commit("docs/READ.md", "only this\n");
             repo.git(&["rm", "-q", "-r", "--cached", "."]);
@@ -292,6 +325,115 @@ fn cargo_packs_what_it_says_itself() {
 }
 
 #[test]
+fn cargo_packs_the_readme_of_its_workspace() {
+    let sandbox = Sandbox::new();
+    let dir = sandbox.path("w");
+    for (path, bytes) in [
+        (
+            "Cargo.toml",
+            "[workspace]\nmembers = ['m']\n[workspace.package]\nreadme = 'TOP.md'\nlicense-file = 'docs/L'\n",
+        ),
+        ("TOP.md", "top\n"),
+        ("docs/L", "licence\n"),
+        ("other", "other\n"),
+        (
+            "m/Cargo.toml",
+            "[package]\nname = 'm'\nversion = '0.1.0'\nreadme.workspace = true\nlicense-file.workspace = true\n",
+        ),
+        ("m/src/lib.rs", ""),
+    ] {
+        fs::create_dir_all(dir.join(path).parent().unwrap()).unwrap();
+        fs::write(dir.join(path), bytes).unwrap();
+    }
+    let ours = below(&package(&sandbox, &dir.join("m"), "cargo", &["publish"]).unwrap(), &dir, &dir);
+    assert_eq!(ours, ["TOP.md", "docs/L", "m/Cargo.toml", "m/src/lib.rs"].map(str::to_owned).into());
+}
+
+#[test]
+fn python_builds_take_what_their_backend_takes() {
+    let sandbox = Sandbox::new();
+    let names = |project: &str, extra: &[(&str, &str)]| {
+        let repo = sandbox.repo(&format!("p{}", fs::read_dir(sandbox.path(".")).unwrap().count()));
+        repo.write("pyproject.toml", project).write("p/__init__.py", "p\n").write(".gitignore", "local*\n.env\n");
+        for (path, bytes) in extra {
+            repo.write(path, bytes);
+        }
+        repo.git(&["add", "-A"]);
+        repo.git(&["commit", "-q", "-m", "x"]);
+        for path in [".env", "p/local.py", "p/local.json", "local.txt", ".idea/local.xml"] {
+            repo.write(path, "l\n");
+        }
+        let taken = file_paths(&package(&sandbox, &repo.dir, "flit", &["publish"]).unwrap());
+        assert!(taken.contains("p/__init__.py"), "{taken:?}");
+        [".env", "p/local.py", "p/local.json", "local.txt", ".idea/local.xml"]
+            .into_iter()
+            .filter(|path| taken.contains(*path))
+            .collect::<Vec<_>>()
+    };
+    let backend =
+        |name: &str, more: &str| format!("[build-system]\nrequires = ['x']\nbuild-backend = '{name}'\n{more}");
+    assert!(names(&backend("hatchling.build", ""), &[]).is_empty());
+    assert!(names(&backend("poetry.core.masonry.api", "[tool.poetry]\npackages = [{include='p'}]"), &[]).is_empty());
+    for name in ["pdm.backend", "flit_core.buildapi", "uv_build", "maturin"] {
+        assert_eq!(names(&backend(name, ""), &[]), ["p/local.py", "p/local.json"], "{name}");
+    }
+    assert_eq!(names("", &[]), ["p/local.py"]);
+    let all = [".env", "p/local.py", "p/local.json", "local.txt", ".idea/local.xml"];
+    assert_eq!(names("", &[("setup.py", "import setuptools\n")]), all);
+    assert_eq!(names(&backend("hatchling.build", "[tool.hatch.build]\nartifacts = ['*.json']"), &[]), all);
+    assert_eq!(names(&backend("mesonpy", ""), &[]), all);
+    assert_eq!(names(&backend("uv_build", "backend-path = ['.']"), &[]), all);
+}
+
+#[test]
+fn what_the_line_copies_or_builds_before_is_taken() {
+    let sandbox = Sandbox::new();
+    let repo = sandbox.repo("r");
+    repo.write("pyproject.toml", "[build-system]\nrequires = ['x']\nbuild-backend = 'hatchling.build'\n")
+        .write("p/__init__.py", "p\n")
+        .write("dist/p-1.whl", "an older one\n")
+        .write(".gitignore", "dist\n");
+    let outside = sandbox.path("outside.txt");
+    fs::write(&outside, "o\n").unwrap();
+    let copied = WrittenFile::certainly(repo.dir.join("p/copy.txt"), Content::CopyOf(outside.clone()));
+    let package = Some(PackageRequest {
+        client: "uv".into(),
+        args: words(&["publish"]),
+        written: vec![copied],
+        state: State::ContentChanged,
+    });
+    let asked = UploadRequest { package, ..request(&repo.dir) };
+    let taken = file_paths(&upload::payload(&world(&sandbox, &repo.dir), &asked).unwrap());
+    assert!(taken.contains("p/__init__.py") && taken.contains(outside.to_str().unwrap()), "{taken:?}");
+}
+
+#[test]
+fn bundled_dependency_of_a_workspace_is_found_further_up() {
+    let sandbox = Sandbox::new();
+    let dir = sandbox.path("w");
+    for (path, bytes) in [
+        ("package.json", "{\"name\":\"w\",\"version\":\"1.0.0\",\"workspaces\":[\"a\",\"b\"]}"),
+        (
+            "a/package.json",
+            "{\"name\":\"a\",\"version\":\"1.0.0\",\"dependencies\":{\"b\":\"1\"},\"bundleDependencies\":[\"b\"]}",
+        ),
+        ("b/package.json", "{\"name\":\"b\",\"version\":\"1.0.0\",\"dependencies\":{\"c\":\"1\"}}"),
+        ("b/of-b.js", "b\n"),
+        ("b/node_modules/c/package.json", "{\"name\":\"c\",\"version\":\"1.0.0\"}"),
+        ("b/node_modules/c/of-c.js", "c\n"),
+    ] {
+        fs::create_dir_all(dir.join(path).parent().unwrap()).unwrap();
+        fs::write(dir.join(path), bytes).unwrap();
+    }
+    fs::create_dir_all(dir.join("node_modules")).unwrap();
+    symlink("../b", dir.join("node_modules/b")).unwrap();
+    let taken = below(&package(&sandbox, &dir.join("a"), "npm", &["publish"]).unwrap(), &dir, &dir);
+    for name in ["of-b.js", "of-c.js"] {
+        assert!(taken.iter().any(|path| path.ends_with(name)), "{name}: {taken:?}");
+    }
+}
+
+#[test]
 fn python_clients_send_distributions_or_what_they_build_from() {
     let sandbox = Sandbox::new();
     let repo = sandbox.repo("r");
@@ -308,7 +450,12 @@ fn python_clients_send_distributions_or_what_they_build_from() {
     repo.write("MANIFEST.in", "include .env\n");
     assert!(names("flit", &["publish"]).contains(".env"));
     let files = vec![repo.dir.join("dist/p-1.whl")];
-    let package = Some(PackageRequest { client: "twine".into(), args: words(&["upload", "dist/p-1.whl"]) });
+    let package = Some(PackageRequest {
+        client: "twine".into(),
+        args: words(&["upload", "dist/p-1.whl"]),
+        written: Vec::new(),
+        state: State::AsNow,
+    });
     let named = UploadRequest { files, package, ..request(&repo.dir) };
     let payload = upload::payload(&world(&sandbox, &repo.dir), &named).unwrap();
     assert_eq!(file_paths(&payload), ["dist/p-1.whl".to_owned()].into());

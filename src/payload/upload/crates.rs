@@ -63,8 +63,8 @@ fn pack(world: &World, dir: &Path, chosen: &mut Chosen) -> Result<(), Fault> {
     let patterns = |name: &str| -> Vec<String> {
         let workspace_default = package.and_then(|package| package.get(name)?.get("workspace")).is_some();
         let own = package.and_then(|package| package.get(name)?.as_array());
-        let inherited = if workspace_default { inherited(dir, name) } else { None };
-        let listed = own.or(inherited.as_ref());
+        let inherited = if workspace_default { inherited(dir, &manifest, name) } else { None };
+        let listed = own.or(inherited.as_ref().and_then(|(_, value)| value.as_array()));
         listed.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
     };
     let (include, exclude) = (patterns("include"), patterns("exclude"));
@@ -72,12 +72,12 @@ fn pack(world: &World, dir: &Path, chosen: &mut Chosen) -> Result<(), Fault> {
     let found = if !include.is_empty() {
         // A pattern like `**` takes git's own folder along; what cargo builds only where git tracks it.
         let built_too = tree::is_tracked(world, dir, "target")?;
-        tree::walk_all(dir, &|path, _| built_too || path != target)?
+        tree::walk_through(dir, &|path, _| built_too || path != target)?
     } else if tree::is_tracked(world, dir, "Cargo.toml")? {
         tree::inputs(world, dir)?
     } else {
         // cargo asks git only where git tracks the manifest; else it leaves out what begins with a dot.
-        let found = tree::walk(dir, &|path, name| path != target && !is_hidden(name))?;
+        let found = tree::walk_through(dir, &|path, name| path != target && !is_hidden(name))?;
         found.into_iter().filter(|path| !path.file_name().is_some_and(is_hidden)).collect()
     };
     let rules = matcher(dir, if include.is_empty() { &exclude } else { &include });
@@ -97,7 +97,7 @@ fn pack(world: &World, dir: &Path, chosen: &mut Chosen) -> Result<(), Fault> {
             chosen.files.insert(path);
         }
     }
-    always(dir, package, chosen);
+    always(dir, &manifest, chosen);
     Ok(())
 }
 
@@ -105,10 +105,15 @@ fn is_hidden(name: &std::ffi::OsStr) -> bool {
     name.as_encoded_bytes().starts_with(b".")
 }
 
-/// A list of `[workspace.package]`.
-fn inherited(dir: &Path, name: &str) -> Option<Vec<Value>> {
-    let workspace = dir.ancestors().filter_map(table).find(|table| table.contains_key("workspace"))?;
-    workspace.get("workspace")?.get("package")?.get(name)?.as_array().cloned()
+/// A value of `[workspace.package]`, and the folder of that workspace.
+fn inherited(dir: &Path, manifest: &Table, name: &str) -> Option<(PathBuf, Value)> {
+    let named = manifest.get("package").and_then(|package| package.get("workspace")?.as_str());
+    let top = match named {
+        Some(path) => dir.join(path),
+        None => dir.ancestors().find(|dir| table(dir).is_some_and(|table| table.contains_key("workspace")))?.to_owned(),
+    };
+    let value = table(&top)?.get("workspace")?.get("package")?.get(name)?.clone();
+    Some((top, value))
 }
 
 /// Patterns as in a `.gitignore`, which is how cargo reads both lists.
@@ -120,16 +125,24 @@ fn matcher(dir: &Path, patterns: &[String]) -> Option<Gitignore> {
     builder.build().ok()
 }
 
-/// What no list can leave out.
-fn always(dir: &Path, package: Option<&Table>, chosen: &mut Chosen) {
-    let mut names = vec!["Cargo.toml".to_owned(), "Cargo.lock".to_owned()];
+/// What no list can leave out. A readme or licence of the workspace is packed from where it lies.
+fn always(dir: &Path, manifest: &Table, chosen: &mut Chosen) {
+    let package = manifest.get("package").and_then(Value::as_table);
+    let mut paths = vec![dir.join("Cargo.toml"), dir.join("Cargo.lock")];
     for key in ["readme", "license-file", "build"] {
-        if let Some(Value::String(path)) = package.and_then(|package| package.get(key)) {
-            names.push(path.clone());
+        match package.and_then(|package| package.get(key)) {
+            Some(Value::String(path)) => paths.push(dir.join(path)),
+            Some(Value::Table(_)) => {
+                if let Some((top, Value::String(path))) = inherited(dir, manifest, key) {
+                    paths.push(top.join(path));
+                }
+            }
+            Some(_) | None => {}
         }
     }
-    if package.is_none_or(|package| !package.contains_key("readme")) {
-        names.extend(["README.md", "README.txt", "README"].map(str::to_owned));
+    // `readme = true` is the first of these too.
+    if !matches!(package.and_then(|package| package.get("readme")), Some(Value::String(_) | Value::Boolean(false))) {
+        paths.extend(["README.md", "README.txt", "README"].map(|name| dir.join(name)));
     }
-    chosen.files.extend(names.iter().map(|name| dir.join(name)).filter(|path| path.is_file()));
+    chosen.files.extend(paths.into_iter().filter(|path| path.is_file()));
 }

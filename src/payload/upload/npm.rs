@@ -7,6 +7,9 @@
 //! further ignore rules never count. A later pattern wins, a folder that is left out is not entered.
 //! Links are not packed.
 //!
+//! yarn (1 and later) and bun have lists of their own, which leave out less and take more: for them what all leave
+//! out is left out, a list in braces leaves nothing out, and all that an entry point names is in.
+//!
 //! Life-cycle scripts that run first can write more; the inputs of a build are then read as well.
 
 use std::collections::BTreeSet;
@@ -56,6 +59,54 @@ const LAST_WORD: &str = "/.git
 /pnpm-lock.yaml
 /bun.lockb";
 
+/// Left out by all of npm, yarn and bun.
+const LEFT_OUT_BY_ALL: &str = "**/.git
+**/.svn
+**/.hg
+**/CVS
+.DS_Store
+._*";
+
+/// What one of yarn and bun takes in any case.
+const LAST_WORD_OF_ANY: &str = "/.git
+!/package.json
+!/readme*
+!/copying*
+!/license*
+!/licence*
+!/change*
+!/history*
+/node_modules";
+
+/// Whose rules are followed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Dialect {
+    /// npm's, and pnpm's.
+    Npm,
+    /// Whatever one of yarn and bun would take.
+    Any,
+}
+
+impl Dialect {
+    fn left_out(self) -> Vec<Rule> {
+        self.rules(match self {
+            Self::Npm => LEFT_OUT,
+            Self::Any => LEFT_OUT_BY_ALL,
+        })
+    }
+
+    fn last_word(self) -> Vec<Rule> {
+        self.rules(match self {
+            Self::Npm => LAST_WORD,
+            Self::Any => LAST_WORD_OF_ANY,
+        })
+    }
+
+    fn rules(self, text: &str) -> Vec<Rule> {
+        text.lines().filter_map(|line| Rule::read(line, self)).collect()
+    }
+}
+
 /// Scripts that run before a package is packed.
 const BEFORE: [&str; 5] = ["prepublish", "prepublishOnly", "prepare", "prepack", "prepublish:only"];
 
@@ -83,7 +134,8 @@ pub(super) fn files(world: &World, client: &str, args: &Args<'_>, chosen: &mut C
         packages.extend(packages_below(args.dir)?);
     }
     for package in packages {
-        pack(world, &package, client != "npm" && client != "pnpm", chosen)?;
+        let dialect = if matches!(client, "npm" | "pnpm") { Dialect::Npm } else { Dialect::Any };
+        pack(world, &package, dialect, chosen)?;
     }
     Ok(())
 }
@@ -95,7 +147,7 @@ fn packages_below(dir: &Path) -> Result<Vec<PathBuf>, Fault> {
     Ok(manifests.filter_map(|path| path.parent().map(Path::to_owned)).collect())
 }
 
-fn pack(world: &World, dir: &Path, widely: bool, chosen: &mut Chosen) -> Result<(), Fault> {
+fn pack(world: &World, dir: &Path, dialect: Dialect, chosen: &mut Chosen) -> Result<(), Fault> {
     let path = dir.join("package.json");
     let manifest: Option<Value> = fs::read(&path).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
     let Some(manifest) = manifest else {
@@ -116,7 +168,7 @@ fn pack(world: &World, dir: &Path, widely: bool, chosen: &mut Chosen) -> Result<
             chosen.files.extend(tree::walk(&other, &|_, name| name != "node_modules")?);
         }
     }
-    let walk = Walk { top: dir, manifest: &manifest, widely };
+    let walk = Walk { top: dir, manifest: &manifest, dialect };
     walk.run(chosen)?;
     bundled(dir, &manifest, chosen)
 }
@@ -133,7 +185,7 @@ struct Rule {
 }
 
 impl Rule {
-    fn read(line: &str) -> Option<Self> {
+    fn read(line: &str, dialect: Dialect) -> Option<Self> {
         let line = line.trim();
         if line.is_empty() || line.starts_with('#') {
             return None;
@@ -144,12 +196,21 @@ impl Rule {
             includes = !includes;
             text = rest;
         }
+        // npm compares with paths that do not begin so: it leaves nothing out.
+        if text.starts_with("./") && !includes {
+            return None;
+        }
         let folders = text.ends_with('/');
         let body = text.trim_end_matches('/');
         let anchored = body.strip_prefix('/').unwrap_or(body).trim_start_matches("./");
         // Without a slash it is compared with the last name, wherever that is.
         let pattern = if body.contains('/') { anchored.to_owned() } else { format!("**/{body}") };
-        let matcher = glob(&pattern);
+        // What one of them reads more narrowly leaves nothing out: bun tells `a` from `A`, yarn has no braces.
+        let narrowly = dialect == Dialect::Any && !includes;
+        if narrowly && body.contains(['{', '!']) {
+            return None;
+        }
+        let matcher = glob(&pattern, !narrowly);
         let lead = anchored.split('/').map(str::to_owned).collect();
         Some(Self { includes, folders, matcher, lead, text: body.to_owned() })
     }
@@ -176,7 +237,7 @@ impl Rule {
             if piece == "**" {
                 return true;
             }
-            if !glob(piece).is_none_or(|piece| piece.is_match(name)) {
+            if !glob(piece, true).is_none_or(|piece| piece.is_match(name)) {
                 return false;
             }
         }
@@ -184,14 +245,10 @@ impl Rule {
     }
 }
 
-fn glob(pattern: &str) -> Option<GlobMatcher> {
+fn glob(pattern: &str, any_case: bool) -> Option<GlobMatcher> {
     let mut glob = GlobBuilder::new(pattern);
-    glob.case_insensitive(true).literal_separator(true).empty_alternates(true);
+    glob.case_insensitive(any_case).literal_separator(true).empty_alternates(true);
     glob.build().ok().map(|glob| glob.compile_matcher())
-}
-
-fn rules(text: &str) -> Vec<Rule> {
-    text.lines().filter_map(Rule::read).collect()
 }
 
 /// The patterns of one folder, and the folder as seen from the package's top.
@@ -203,8 +260,7 @@ struct Level {
 struct Walk<'a> {
     top: &'a Path,
     manifest: &'a Value,
-    /// Whether folders are entered that npm would leave alone: yarn and bun read `*.js` more widely.
-    widely: bool,
+    dialect: Dialect,
 }
 
 impl Walk<'_> {
@@ -217,23 +273,29 @@ impl Walk<'_> {
 
     /// The patterns at the top, and the files that are required by name.
     fn top_level(&self, levels: &mut Vec<Level>) -> Vec<PathBuf> {
-        let mut all = rules(LEFT_OUT);
+        let mut all = self.dialect.left_out();
         let mut required = Vec::new();
-        let mut strict = rules(LAST_WORD);
+        let mut strict = self.dialect.last_word();
         match self.manifest.get("files").and_then(Value::as_array) {
             Some(listed) => {
-                all.extend(rules("*"));
+                // yarn takes everything when one entry is taken back.
+                let taken_back = |entry: &Value| entry.as_str().is_some_and(|entry| entry.starts_with('!'));
+                if self.dialect == Dialect::Npm || !listed.iter().any(taken_back) {
+                    all.extend(self.dialect.rules("*"));
+                }
                 for entry in listed.iter().filter_map(Value::as_str) {
                     self.listed(entry, &mut all, &mut required);
                 }
             }
-            None => all.extend(ignore_file(self.top)),
+            None => all.extend(ignore_file(self.top, self.dialect)),
         }
-        for name in ["main", "browser"] {
-            if let Some(Value::String(path)) = self.manifest.get(name) {
-                strict.extend(Rule::read(&format!("!/{}", path.trim_start_matches("./"))));
-                required.push(self.top.join(path));
+        for path in self.entry_points() {
+            let path = path.trim_start_matches("./");
+            strict.extend(Rule::read(&format!("!/{path}"), self.dialect));
+            if self.dialect == Dialect::Any {
+                strict.extend(Rule::read(&format!("!/{path}/**"), self.dialect));
             }
+            required.push(self.top.join(path));
         }
         // Each is a pattern too: the folders that lead to it are entered, and what lies there beside it is packed
         // unless a pattern leaves out the file itself.
@@ -243,7 +305,7 @@ impl Walk<'_> {
             Some(Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_)) | None => Vec::new(),
         };
         for path in programs {
-            strict.extend(Rule::read(&format!("!/{}", path.trim_start_matches("./"))));
+            strict.extend(Rule::read(&format!("!/{}", path.trim_start_matches("./")), self.dialect));
             required.push(self.top.join(path));
         }
         // `main` may lack its ending, or name a folder.
@@ -254,6 +316,29 @@ impl Walk<'_> {
         required
     }
 
+    /// What is taken because the manifest names it as where the package begins; yarn and bun ask more fields,
+    /// and those that are put in their place when it is published.
+    fn entry_points(&self) -> Vec<&str> {
+        let published = self.manifest.get("publishConfig");
+        let (manifests, fields): (Vec<&Value>, &[&str]) = match self.dialect {
+            Dialect::Npm => (vec![self.manifest], &["main", "browser"]),
+            Dialect::Any => (
+                std::iter::once(self.manifest).chain(published).collect(),
+                &["main", "browser", "module", "bin", "types", "typings", "man", "exports", "directories"],
+            ),
+        };
+        let named = manifests.into_iter().flat_map(|manifest| fields.iter().filter_map(|name| manifest.get(name)));
+        let mut paths = Vec::new();
+        for value in named {
+            match (self.dialect, value) {
+                (_, Value::String(path)) => paths.push(path.as_str()),
+                (Dialect::Any, Value::Array(_) | Value::Object(_)) => strings_in(value, &mut paths),
+                (Dialect::Npm, _) | (Dialect::Any, Value::Null | Value::Bool(_) | Value::Number(_)) => {}
+            }
+        }
+        paths
+    }
+
     /// One entry of `files`: a file is required, a folder taken whole, anything else is a pattern.
     fn listed(&self, entry: &str, all: &mut Vec<Rule>, required: &mut Vec<PathBuf>) {
         let entry = entry.strip_prefix('.').filter(|rest| rest.starts_with('/')).unwrap_or(entry);
@@ -262,20 +347,21 @@ impl Walk<'_> {
             Ok(metadata) if metadata.is_file() && !entry.starts_with('!') => required.push(path),
             Ok(metadata) if metadata.is_dir() => {
                 let folder = entry.trim_end_matches('/');
-                all.extend(Rule::read(&format!("!{folder}")));
-                all.extend(Rule::read(&format!("!{folder}/**")));
+                all.extend(Rule::read(&format!("!{folder}"), self.dialect));
+                all.extend(Rule::read(&format!("!{folder}/**"), self.dialect));
             }
             Ok(_) | Err(_) => {
                 let wide = if entry.ends_with("/*") { format!("!{entry}*") } else { format!("!{entry}") };
-                all.extend(Rule::read(&wide));
-                all.extend(Rule::read(&format!("{wide}/**")));
+                all.extend(Rule::read(&wide, self.dialect));
+                all.extend(Rule::read(&format!("{wide}/**"), self.dialect));
             }
         }
     }
 
     fn enters(&self, levels: &[Level], folder: &str, name: &str) -> bool {
         let listed = self.manifest.get("files").is_some();
-        is_included(levels, folder, true) || (self.widely && listed && name != "node_modules" && name != ".git")
+        is_included(levels, folder, true)
+            || (self.dialect == Dialect::Any && listed && name != "node_modules" && name != ".git")
     }
 
     fn folder(&self, folder: &str, levels: &mut Vec<Level>, chosen: &mut Chosen, depth: usize) -> Result<(), Fault> {
@@ -298,8 +384,13 @@ impl Walk<'_> {
                 chosen.files.insert(entry.path());
             } else if kind.is_dir() && depth < DEPTH && self.enters(levels, &below, text) {
                 // What is left out everywhere is left out anew in each folder.
-                let own = rules(LEFT_OUT).into_iter().chain(ignore_file(&entry.path()));
-                levels.push(Level { folder: below.clone(), rules: own.chain(rules("/.git")).collect() });
+                let own = self
+                    .dialect
+                    .left_out()
+                    .into_iter()
+                    .chain(ignore_file(&entry.path(), self.dialect))
+                    .chain(self.dialect.rules("/.git"));
+                levels.push(Level { folder: below.clone(), rules: own.collect() });
                 self.folder(&below, levels, chosen, depth + 1)?;
                 levels.pop();
             } else if kind.is_dir() && depth >= DEPTH {
@@ -334,9 +425,20 @@ fn is_included(levels: &[Level], path: &str, is_folder: bool) -> bool {
     included
 }
 
+/// Every text in a value, but keys.
+fn strings_in<'v>(value: &'v Value, found: &mut Vec<&'v str>) {
+    match value {
+        Value::String(text) => found.push(text),
+        Value::Array(values) => values.iter().for_each(|value| strings_in(value, found)),
+        Value::Object(fields) => fields.values().for_each(|value| strings_in(value, found)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
 /// A folder's own list: `.npmignore`, else `.gitignore`.
-fn ignore_file(folder: &Path) -> Vec<Rule> {
-    let read = |name: &str| fs::read(folder.join(name)).ok().map(|bytes| rules(&String::from_utf8_lossy(&bytes)));
+fn ignore_file(folder: &Path, dialect: Dialect) -> Vec<Rule> {
+    let read =
+        |name: &str| fs::read(folder.join(name)).ok().map(|bytes| dialect.rules(&String::from_utf8_lossy(&bytes)));
     read(".npmignore").or_else(|| read(".gitignore")).unwrap_or_default()
 }
 
@@ -353,28 +455,37 @@ fn with_endings(path: &Path) -> Vec<PathBuf> {
     paths
 }
 
-/// Bundled dependencies with all of theirs.
+/// Bundled dependencies with all of theirs, each found as node finds it: beside who requires it, else further up. The
+/// folder of one may be a link (a workspace's, or a store's).
 fn bundled(dir: &Path, manifest: &Value, chosen: &mut Chosen) -> Result<(), Fault> {
     let named = ["bundleDependencies", "bundledDependencies"].iter().find_map(|name| manifest.get(name));
-    let mut wanted: Vec<String> = match named {
+    let names: Vec<String> = match named {
         Some(Value::Array(names)) => names.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
         Some(Value::Bool(true)) => dependencies(manifest),
         Some(Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_)) | None => {
             Vec::new()
         }
     };
+    let mut wanted: Vec<(PathBuf, String)> = names.into_iter().map(|name| (dir.to_owned(), name)).collect();
     let mut seen = BTreeSet::new();
-    while let Some(name) = wanted.pop() {
-        let folder = dir.join("node_modules").join(OsStr::from_bytes(name.as_bytes()));
-        if !folder.is_dir() || !seen.insert(name) {
+    while let Some((from, name)) = wanted.pop() {
+        let Some(folder) = required(&from, &name) else { continue };
+        if !seen.insert(folder.clone()) {
             continue;
         }
         chosen.files.extend(tree::walk(&folder, &|_, _| true)?);
         let own: Option<Value> =
             fs::read(folder.join("package.json")).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
-        wanted.extend(own.iter().flat_map(dependencies));
+        wanted.extend(own.iter().flat_map(dependencies).map(|name| (folder.clone(), name)));
     }
     Ok(())
+}
+
+/// The folder that a package in `from` gets when it requires `name`.
+fn required(from: &Path, name: &str) -> Option<PathBuf> {
+    let real = fs::canonicalize(from).ok()?;
+    let below = Path::new("node_modules").join(OsStr::from_bytes(name.as_bytes()));
+    [from, real.as_path()].into_iter().flat_map(Path::ancestors).map(|dir| dir.join(&below)).find(|path| path.is_dir())
 }
 
 fn dependencies(manifest: &Value) -> Vec<String> {

@@ -8,7 +8,7 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use crate::command::plan::PackageRequest;
+use crate::command::plan::{Content, PackageRequest, State};
 use crate::payload::Fault;
 use crate::text::SafeText;
 use crate::world::World;
@@ -20,7 +20,8 @@ use super::{Chosen, crates, npm, python, tree};
 /// # Errors
 /// When a folder cannot be listed, or images are sent.
 pub(super) fn files(world: &World, dir: &Path, request: &PackageRequest, chosen: &mut Chosen) -> Result<(), Fault> {
-    let args = Args { words: &request.args, dir };
+    let args = Args { words: &request.args, dir, built_before: request.state != State::AsNow };
+    copied_there(request, dir, chosen)?;
     match request.client.as_str() {
         "docker" | "podman" | "nerdctl" | "buildah" | "skopeo" | "crane" | "oras" => {
             Err(Fault::Image(SafeText::quoted(request.client.as_bytes(), 40)))
@@ -34,6 +35,20 @@ pub(super) fn files(world: &World, dir: &Path, request: &PackageRequest, chosen:
         }
         _ => by_manifest(world, &args, chosen),
     }
+}
+
+/// What the line copies into the package before: it will be packed, and is not there yet.
+fn copied_there(request: &PackageRequest, dir: &Path, chosen: &mut Chosen) -> Result<(), Fault> {
+    let below = request.written.iter().filter(|file| file.path.starts_with(dir));
+    for content in below.flat_map(|file| &file.contents) {
+        match content {
+            Content::CopyOf(source) if source.is_dir() => chosen.files.extend(tree::walk(source, &|_, _| true)?),
+            Content::CopyOf(source) => chosen.files.extend([source.clone()]),
+            // Bytes that are known stand on the line, which is read by itself.
+            Content::Bytes(_) | Content::Unknown | Content::Gone => {}
+        }
+    }
+    Ok(())
 }
 
 /// By what is there to be packed; without a manifest that is known, every input of a build.
@@ -55,6 +70,8 @@ pub(super) struct Args<'a> {
     words: &'a [Option<OsString>],
     /// Where it runs.
     pub(super) dir: &'a Path,
+    /// Whether an earlier command of the line may write what is packed.
+    pub(super) built_before: bool,
 }
 
 impl Args<'_> {

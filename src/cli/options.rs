@@ -12,6 +12,7 @@ use crate::judge::{Judged, Setup};
 use crate::payload::ObjectId;
 use crate::payload::assemble::Assembly;
 use crate::report::{self, Colour, Format, Judgement, Reported, Suppressed, Terminal};
+use crate::scan::Finding;
 use crate::scan::fingerprint::{self, Fingerprint};
 use crate::text::SafeText;
 use crate::verdict::{Class, Refusal};
@@ -184,19 +185,24 @@ pub fn write(
     terminal: &Terminal,
 ) -> Result<ExitCode, Refusal> {
     // gitleaks' form has a fingerprint of its own kind, and ours cost some milliseconds each.
-    let fingerprints = if format == Format::Gitleaks { Vec::new() } else { fingerprints(judged) };
+    let own = format != Format::Gitleaks;
+    let kept = judged.findings.iter().map(|(finding, known)| (finding, known.as_ref()));
+    let kept = if own { fingerprints(kept) } else { Vec::new() };
+    let accepted = judged.suppressed.iter().map(|one| (&one.finding, one.fingerprint.as_ref()));
+    let accepted = if own { fingerprints(accepted) } else { Vec::new() };
     let reported: Vec<Reported<'_>> = judged
         .findings
         .iter()
-        .zip(fingerprints.into_iter().chain(std::iter::repeat_with(String::new)))
+        .zip(kept.into_iter().chain(std::iter::repeat_with(String::new)))
         .map(|((finding, _), fingerprint)| Reported { finding, refuses: judged.policy.refuses(finding), fingerprint })
         .collect();
     let suppressed: Vec<Suppressed<'_>> = judged
         .suppressed
         .iter()
-        .map(|suppressed| Suppressed {
+        .zip(accepted.into_iter().chain(std::iter::repeat_with(String::new)))
+        .map(|(suppressed, fingerprint)| Suppressed {
             finding: &suppressed.finding,
-            fingerprint: suppressed.fingerprint.to_string(),
+            fingerprint,
             by: suppressed.by.clone(),
             reason: suppressed.reason.clone(),
         })
@@ -224,16 +230,13 @@ pub fn write(
     Ok(ExitCode::from(judged.verdict.exit_code()))
 }
 
-/// What `tyran allow` takes for each finding; empty for those beyond [`fingerprint::MOST`].
-fn fingerprints(judged: &Judged) -> Vec<String> {
-    let first = judged.findings.iter().take(fingerprint::MOST);
-    let lacking: Vec<_> = first.clone().filter(|(_, known)| known.is_none()).map(|(one, _)| one.clone()).collect();
-    let mut made = Fingerprint::of_all(&lacking).into_iter();
-    let told =
-        first.map(|(_, known)| known.clone().or_else(|| made.next()).map_or_else(String::new, |one| one.to_string()));
-    let mut told: Vec<String> = told.collect();
-    told.resize(judged.findings.len(), String::new());
-    told
+/// What `tyran allow` takes for each finding; empty for those beyond [`fingerprint::MOST`] that nobody has asked
+/// for yet.
+fn fingerprints<'a>(findings: impl Iterator<Item = (&'a Finding, Option<&'a Fingerprint>)> + Clone) -> Vec<String> {
+    let lacking: Vec<&Finding> = findings.clone().filter(|(_, known)| known.is_none()).map(|(one, _)| one).collect();
+    let mut made = Fingerprint::of_first(&lacking, fingerprint::MOST).into_iter();
+    let told = findings.map(|(_, known)| known.cloned().or_else(|| made.next().flatten()));
+    told.map(|told| told.map_or_else(String::new, |told| told.to_string())).collect()
 }
 
 /// A commit's raw bytes, for author and date of a finding.

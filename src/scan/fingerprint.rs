@@ -23,8 +23,9 @@ use super::Finding;
 /// hold a verdict up.
 const MEMORY_KIB: u32 = 8 << 10;
 
-/// So many findings of one scan have fingerprints: a file can be made that holds a hundred thousand, and
-/// an answer that comes too late is none. The others are told without, and nothing suppresses them.
+/// So many different findings of one scan have fingerprints: a file can be made that holds a hundred thousand, and
+/// an answer that comes too late is none. The others are told without. Those that a reviewed entry could speak
+/// of are compared beyond that, as many as there are entries.
 pub const MOST: usize = 1000;
 
 /// Length of the hash in bytes.
@@ -52,35 +53,34 @@ impl Fingerprint {
         Self { hash, rule: finding.rule.to_string(), place }
     }
 
-    /// Those of many, in their order; each secret once, on all processors.
-    pub fn of_all(findings: &[Finding]) -> Vec<Self> {
-        let mut jobs: Vec<(BString, &str, &[u8])> =
-            findings.iter().map(|finding| (place(finding), &*finding.rule, finding.secret.expose())).collect();
-        jobs.sort_unstable();
-        jobs.dedup();
+    /// Those of many, in their order; each secret once, on all processors. `None` for those that would be more
+    /// than `most` different ones.
+    pub fn of_first(findings: &[&Finding], most: usize) -> Vec<Option<Self>> {
+        let mut hashes: HashMap<_, Option<[u8; HASH_LEN]>> = HashMap::new();
+        for finding in findings {
+            if hashes.len() >= most {
+                break;
+            }
+            hashes.entry(Job::of(finding)).or_default();
+        }
+        let mut jobs: Vec<_> = hashes.iter_mut().collect();
         let threads = thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let share = jobs.len().div_ceil(threads).max(1);
-        let hashes: HashMap<_, _> = thread::scope(|scope| {
-            let started: Vec<_> = jobs
-                .chunks(share)
-                .map(|jobs| {
-                    scope.spawn(move || {
-                        let mut memory = Vec::new();
-                        let mut hash = |job: &(BString, &str, &[u8])| slow_hash(&job.0, job.1, job.2, &mut memory);
-                        jobs.iter().map(|job| (job.clone(), hash(job))).collect::<Vec<_>>()
-                    })
-                })
-                .collect();
-            started.into_iter().flat_map(|started| started.join().unwrap_or_default()).collect()
+        thread::scope(|scope| {
+            for jobs in jobs.chunks_mut(share) {
+                scope.spawn(move || {
+                    let mut memory = Vec::new();
+                    for (job, hash) in jobs {
+                        **hash = Some(slow_hash(&job.place, job.rule, job.secret, &mut memory));
+                    }
+                });
+            }
         });
         findings
             .iter()
             .map(|finding| {
-                let place = place(finding);
-                match hashes.get(&(place.clone(), &*finding.rule, finding.secret.expose())) {
-                    Some(hash) => Self { hash: *hash, rule: finding.rule.to_string(), place },
-                    None => Self::of(finding),
-                }
+                let hash = hashes.get(&Job::of(finding)).copied().flatten()?;
+                Some(Self { hash, rule: finding.rule.to_string(), place: place(finding) })
             })
             .collect()
     }
@@ -102,8 +102,22 @@ impl std::fmt::Display for Fingerprint {
     }
 }
 
+/// What one slow hash is made of.
+#[derive(PartialEq, Eq, Hash)]
+struct Job<'a> {
+    place: BString,
+    rule: &'a str,
+    secret: &'a [u8],
+}
+
+impl<'a> Job<'a> {
+    fn of(finding: &'a Finding) -> Self {
+        Self { place: place(finding), rule: &finding.rule, secret: finding.secret.expose() }
+    }
+}
+
 /// Where a finding stands, without commit and line.
-fn place(finding: &Finding) -> BString {
+pub(super) fn place(finding: &Finding) -> BString {
     match finding.item.kind {
         ItemKind::Blob | ItemKind::Tree | ItemKind::File | ItemKind::Lfs => match &finding.item.path {
             Some(path) => path.clone(),

@@ -140,7 +140,7 @@ fn fingerprint_is_the_same_whatever_commit_and_line() {
     let payload = push(&repo, &["origin", "feature"]);
     let findings = find(&payload, &[&secret]);
     assert_eq!(findings.len(), 2);
-    for fingerprint in Fingerprint::of_all(&findings) {
+    for fingerprint in findings.iter().map(Fingerprint::of) {
         assert_eq!(fingerprint, before);
     }
     assert_eq!(Fingerprint::parse(before.to_string().as_bytes()), Some(before));
@@ -487,7 +487,7 @@ fn allow_writes_lines_that_merge_and_hold_nothing_of_the_secret() {
     let repo = feature(&sandbox, &one);
     repo.commit("b", &two);
     let payload = push(&repo, &["origin", "feature"]);
-    let prints: Vec<Fingerprint> = Fingerprint::of_all(&find(&payload, &[&one, &two]));
+    let prints: Vec<Fingerprint> = find(&payload, &[&one, &two]).iter().map(Fingerprint::of).collect();
     allow(&repo, &prints[0], "the first").unwrap();
     let start = std::fs::read(repo.dir.join(".tyran-allow")).unwrap();
     allow(&repo, &prints[1], "the second # with a mark").unwrap();
@@ -537,4 +537,26 @@ fn findings_beyond_a_thousand_are_told_without_a_fingerprint() {
     assert!(findings.len() >= 1100);
     let has = |place: usize| !findings[place]["fingerprint"].as_str().unwrap().is_empty();
     assert!(has(0) && has(999) && !has(1000) && !has(findings.len() - 1));
+}
+
+#[test]
+fn reviewed_findings_use_no_places_of_others_up() {
+    let sandbox = Sandbox::new();
+    let secrets: Vec<String> = (0..1050).map(token).collect();
+    let repo = sandbox.repo("r");
+    repo.commit("README", "readme\n");
+    repo.git(&["push", "-q", "origin", "main"]);
+    repo.git(&["checkout", "-q", "-b", "feature"]);
+    repo.commit("old.env", secrets.join("\n"));
+    let accepted: String = (1..=1049).map(|line| format!("old.env:{RULE}:{line}\n")).collect();
+    publish_on_main(&repo, ".gitleaksignore", accepted.as_bytes());
+    let payload = push(&repo, &["origin", "feature"]);
+    let shown: Vec<&str> = secrets.iter().map(String::as_str).collect();
+    let findings = find(&payload, &shown);
+    let last = findings.iter().find(|finding| finding.line == 1050).unwrap();
+    let entry = allow_file::add(b"", &Fingerprint::of(last), "made for a test", "2026-11-30").unwrap();
+    assert_eq!(apply(&payload, &shown).kept.len(), 1);
+    publish_on_main(&repo, allow_file::NAME, &entry);
+    let outcome = apply(&push(&repo, &["origin", "feature"]), &shown);
+    assert_eq!((outcome.kept.len(), outcome.suppressed.len()), (0, 1050));
 }

@@ -13,7 +13,8 @@
 use bstr::{BStr, BString, ByteSlice};
 use sha2::{Digest, Sha256};
 
-use crate::scan::fingerprint::{Fingerprint, escaped, unescaped};
+use crate::scan::Finding;
+use crate::scan::fingerprint::{self, Fingerprint, escaped, unescaped};
 use crate::text::SafeText;
 
 /// Its name, at the repository's top.
@@ -63,6 +64,12 @@ impl AllowFile {
             }
         }
         file
+    }
+
+    /// Whether an entry speaks of findings of this rule at this place; the secret decides.
+    pub(super) fn may_grant(&self, finding: &Finding) -> bool {
+        let place = fingerprint::place(finding);
+        self.entries.iter().any(|entry| *entry.rule == *finding.rule && entry.place == place)
     }
 
     /// Which entry accepts this fingerprint, and why.

@@ -45,8 +45,8 @@ pub struct Outcome {
 pub struct Suppressed {
     /// The finding.
     pub finding: Finding,
-    /// What `tyran allow` takes.
-    pub fingerprint: Fingerprint,
+    /// What `tyran allow` takes, where it was made for the answer.
+    pub fingerprint: Option<Fingerprint>,
     /// Which suppression: file and line, or kind.
     pub by: SafeText,
     /// The reason recorded with it; empty where there is none.
@@ -64,32 +64,90 @@ pub fn apply(findings: Vec<Finding>, payload: &Payload) -> Result<Outcome, Fault
         outcome.kept = findings.into_iter().map(|finding| (finding, None)).collect();
         return Ok(outcome);
     }
-    let mut findings = findings;
-    let beyond = findings.split_off(findings.len().min(fingerprint::MOST));
-    let fingerprints = Fingerprint::of_all(&findings);
     let mut grants: Vec<Option<Grants>> = payload.sides.iter().map(|_| None).collect();
-    for (finding, fingerprint) in findings.into_iter().zip(fingerprints) {
-        let mut granted: Option<(SafeText, SafeText)> = None;
-        let sides = payload.sides.iter().zip(&mut grants);
-        for (side, known) in sides.filter(|(side, _)| side.parts.contains(&finding.part)) {
-            let known = match known {
-                Some(known) => known,
-                None => known.insert(Grants::read(side.side.as_ref(), &mut outcome.notes)?),
-            };
-            granted = known.grant(&finding, &fingerprint, side.side.as_ref())?;
-            if granted.is_none() {
-                break;
-            }
-        }
+    let mut answers = Vec::with_capacity(findings.len());
+    for finding in &findings {
+        answers.push(answer(finding, payload, &mut grants, &mut outcome.notes)?);
+    }
+    // Only where an entry speaks of such a finding at its place does the slow hash decide. There can be made more
+    // of those than can be hashed in time, but no more than there are entries are accepted.
+    let entries: usize = grants.iter().flatten().map(Grants::entries).sum();
+    let asked: Vec<&Finding> =
+        findings.iter().zip(&answers).filter(|(_, answer)| **answer == Answer::ByHash).map(|(one, _)| one).collect();
+    let mut hashed = Fingerprint::of_first(&asked, entries + fingerprint::MOST).into_iter();
+    for (finding, answer) in findings.into_iter().zip(answers) {
+        let (granted, fingerprint) = match answer {
+            Answer::No => (None, None),
+            Answer::Yes(by) => (Some((by, SafeText::new(""))), None),
+            Answer::ByHash => match hashed.next().flatten() {
+                Some(fingerprint) => (by_hash(&finding, &fingerprint, payload, &grants)?, Some(fingerprint)),
+                None => (None, None),
+            },
+        };
         match granted {
             Some((by, reason)) => outcome.suppressed.push(Suppressed { finding, fingerprint, by, reason }),
-            None => outcome.kept.push((finding, Some(fingerprint))),
+            None => outcome.kept.push((finding, fingerprint)),
         }
     }
-    outcome.kept.extend(beyond.into_iter().map(|finding| (finding, None)));
     outcome.notes.sort();
     outcome.notes.dedup();
     Ok(outcome)
+}
+
+/// What the sides say of a finding as far as that costs nothing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Answer {
+    /// A side has nothing that could accept it, or nobody has a say.
+    No,
+    /// Every side accepts it, the last one by this.
+    Yes(SafeText),
+    /// On some side an entry of [`AllowFile`] may accept it.
+    ByHash,
+}
+
+fn answer(
+    finding: &Finding,
+    payload: &Payload,
+    grants: &mut [Option<Grants>],
+    notes: &mut Vec<SafeText>,
+) -> Result<Answer, Fault> {
+    let mut answer = Answer::No;
+    let sides = payload.sides.iter().zip(grants);
+    for (side, known) in sides.filter(|(side, _)| side.parts.contains(&finding.part)) {
+        let known = match known {
+            Some(known) => known,
+            None => known.insert(Grants::read(side.side.as_ref(), notes)?),
+        };
+        match known.grant_by_place(finding, side.side.as_ref())? {
+            Some(by) if answer != Answer::ByHash => answer = Answer::Yes(by),
+            Some(_) => {}
+            None if known.allow.iter().any(|file| file.may_grant(finding)) => answer = Answer::ByHash,
+            None => return Ok(Answer::No),
+        }
+    }
+    Ok(answer)
+}
+
+/// Which suppression of the last side takes a finding away, when each side has one.
+fn by_hash(
+    finding: &Finding,
+    fingerprint: &Fingerprint,
+    payload: &Payload,
+    grants: &[Option<Grants>],
+) -> Result<Option<(SafeText, SafeText)>, Fault> {
+    let mut granted = None;
+    let sides = payload.sides.iter().zip(grants);
+    for (side, known) in sides.filter(|(side, _)| side.parts.contains(&finding.part)) {
+        let Some(known) = known else { return Ok(None) };
+        granted = match known.grant_by_place(finding, side.side.as_ref())? {
+            Some(by) => Some((by, SafeText::new(""))),
+            None => known.allow.iter().find_map(|file| file.grant(fingerprint)),
+        };
+        if granted.is_none() {
+            break;
+        }
+    }
+    Ok(granted)
 }
 
 /// Suppressions on the remote side which accept something in a file of this payload that is not found
@@ -142,24 +200,20 @@ impl Grants {
         Ok(grants)
     }
 
-    /// Which suppression takes a finding away, and its reason.
-    fn grant(
-        &self,
-        finding: &Finding,
-        fingerprint: &Fingerprint,
-        side: &dyn RemoteSide,
-    ) -> Result<Option<(SafeText, SafeText)>, Fault> {
-        let no_reason = || SafeText::new("");
-        if let Some((by, reason)) = self.allow.iter().find_map(|file| file.grant(fingerprint)) {
-            return Ok(Some((by, reason)));
-        }
+    /// Which suppression that needs no fingerprint takes a finding away.
+    fn grant_by_place(&self, finding: &Finding, side: &dyn RemoteSide) -> Result<Option<SafeText>, Fault> {
         if let Some(by) = self.ignore.iter().find_map(|file| file.grant(finding)) {
-            return Ok(Some((by, no_reason())));
+            return Ok(Some(by));
         }
         if let Some(by) = self.baselines.iter().find_map(|baseline| baseline.grant(finding)) {
-            return Ok(Some((by, no_reason())));
+            return Ok(Some(by));
         }
-        Ok(inline(finding, side)?.map(|by| (by, no_reason())))
+        inline(finding, side)
+    }
+
+    /// How many entries of [`AllowFile`] there are.
+    fn entries(&self) -> usize {
+        self.allow.iter().map(|file| file.places().count()).sum()
     }
 
     /// Every entry with a path: what it is called, and the path.

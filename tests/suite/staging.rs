@@ -213,3 +213,15 @@ fn a_merge_brings_the_branch_that_it_names_and_no_other() {
     leaves_out(setup, "git merge -q --squash side && git commit -qm x && git push -q");
     leaves_out(setup, "git notes add -m note && git push -q");
 }
+
+#[test]
+fn folder_that_is_moved_is_staged_by_the_rules_of_its_new_place() {
+    // Read as it lies, each line ends in a carriage return, and the token stands in two pieces.
+    let setup = &[
+        "printf '*.txt text\\n' > .gitattributes; git add .gitattributes; git commit -qm attributes; git push -q",
+        "mkdir old; printf 'T=@TOKEN@\\r\\nb\\r\\n' > old/s.txt; printf 'x\\n' > old/t.txt",
+    ];
+    records(setup, "mv old new && git add new && git commit -m x");
+    let setup = &["mkdir old; printf 'T=@TOKEN@\\n' > old/s.log; printf 'x\\n' > old/t.txt"];
+    leaves_out(setup, "mv old new && git add new && git commit -m x");
+}

@@ -4,10 +4,11 @@
 //! with what it will hold, as staging would convert it; what a branch of the line decides is laid with
 //! every content that it may have. Copies are read from where they come from.
 
+use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::ErrorKind;
-use std::os::unix::ffi::OsStrExt;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
 use bstr::{BString, ByteSlice};
@@ -15,6 +16,7 @@ use bstr::{BString, ByteSlice};
 use crate::command::plan::{Content, WrittenFile};
 use crate::payload::Fault;
 use crate::payload::upload::walk;
+use crate::text::SafeText;
 
 use super::site::below;
 use super::stage::{Laid, Stage, nul_separated};
@@ -120,7 +122,8 @@ impl Stage<'_> {
         Ok(Laid::Blob(made.trim().to_str_lossy().into_owned()))
     }
 
-    /// The files of a folder of the disk, below another name. Their bytes are taken as they are.
+    /// The files of a folder of the disk, below another name. Those that staging could convert are staged one by
+    /// one, as they would be at their new place; the others hold their bytes as they are.
     fn copied_folder(&mut self, source: &Path, to: &Path) -> Result<(), Fault> {
         let found: Vec<PathBuf> = walk(source)?.into_iter().collect();
         let plain = found.iter().all(|path| !path.as_os_str().as_bytes().contains(&b'\n'));
@@ -130,19 +133,64 @@ impl Stage<'_> {
             self.files.extend(found);
             return Ok(());
         }
-        let list: Vec<u8> = found.iter().flat_map(|path| [path.as_os_str().as_bytes(), b"\n"].concat()).collect();
-        if list.is_empty() {
-            return Ok(());
+        let named = found.iter().filter_map(|path| {
+            let name = to.join(path.strip_prefix(source).ok()?);
+            Some((path, BString::from(name.into_os_string().into_vec())))
+        });
+        let named: Vec<(&PathBuf, BString)> = named.collect();
+        let filtered = self.filtered(&named)?;
+        let (mut as_it_is, mut blobs) = (Vec::new(), Vec::new());
+        for (path, name) in named {
+            if filtered.contains(&name) || has_line_ends(path)? {
+                blobs.push((self.copied_file(path, &name)?, name));
+            } else {
+                as_it_is.push((path, name));
+            }
         }
-        let made = self.git(["hash-object", "-w", "--no-filters", "--stdin-paths"]).input(list).stdout()?;
-        for (path, oid) in found.iter().zip(made.lines()) {
-            let Ok(rest) = path.strip_prefix(source) else { continue };
-            let name = BString::from(to.join(rest).as_os_str().as_bytes());
+        let list: Vec<u8> =
+            as_it_is.iter().flat_map(|(path, _)| [path.as_os_str().as_bytes(), b"\n"].concat()).collect();
+        if !list.is_empty() {
+            let made = self.git(["hash-object", "-w", "--no-filters", "--stdin-paths"]).input(list).stdout()?;
+            let made: Vec<&[u8]> = made.lines().collect();
+            if made.len() != as_it_is.len() {
+                return Err(Fault::Plumbing("git hash-object did not answer for each file".into()));
+            }
+            let made = made.iter().map(|oid| Laid::Blob(oid.to_str_lossy().into_owned()));
+            blobs.extend(made.zip(as_it_is.into_iter().map(|(_, name)| name)));
+        }
+        for (laid, name) in blobs {
             self.others.remove(&name);
-            self.laid.insert(name, Laid::Blob(oid.to_str_lossy().into_owned()));
+            self.laid.insert(name, laid);
         }
         Ok(())
     }
+
+    /// Which of the names have a filter or an encoding.
+    fn filtered(&self, named: &[(&PathBuf, BString)]) -> Result<BTreeSet<BString>, Fault> {
+        let list: Vec<u8> = named.iter().flat_map(|(_, name)| name.iter().copied().chain([0])).collect();
+        if list.is_empty() {
+            return Ok(BTreeSet::new());
+        }
+        let args = ["check-attr", "-z", "--stdin", "filter", "working-tree-encoding"];
+        let listed = self.git(args).input(list).stdout()?;
+        let mut fields = listed.split(|byte| *byte == 0);
+        let mut found = BTreeSet::new();
+        while let (Some(name), Some(_), Some(value)) = (fields.next(), fields.next(), fields.next()) {
+            if value != b"unspecified" && value != b"unset" {
+                found.insert(BString::from(name));
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// Whether a file holds what end-of-line rules or `ident` would change.
+fn has_line_ends(path: &Path) -> Result<bool, Fault> {
+    let bytes = fs::read(path).map_err(|error| Fault::File {
+        path: SafeText::quoted(path.as_os_str().as_bytes(), 200),
+        what: error.to_string().into(),
+    })?;
+    Ok(bytes.contains_str("\r\n") || bytes.contains_str("$Id"))
 }
 
 /// A file as the line leaves it: its bytes where they are known for certain, else why they are not.

@@ -61,6 +61,7 @@ pub struct World {
     /// earlier commands left behind (variables, functions, aliases) is not known then.
     pub shell_lives_on: bool,
     git: Arc<GitPlace>,
+    git_crypt: Option<PathBuf>,
     memory: Option<Arc<Memory>>,
 }
 
@@ -113,7 +114,17 @@ impl World {
             cwd: cwd.clone(),
             recorded: None,
         });
-        Self { env, cwd, deadline: None, caution, input: Input::Inherited, shell_lives_on: false, git, memory: None }
+        Self {
+            env,
+            cwd,
+            deadline: None,
+            caution,
+            input: Input::Inherited,
+            shell_lives_on: false,
+            git,
+            git_crypt: None,
+            memory: None,
+        }
     }
 
     /// The same world where commands run in a shell that lives on between them, or may.
@@ -128,6 +139,13 @@ impl World {
     pub fn with_git(mut self, git: PathBuf) -> Self {
         let found = OnceLock::from(Some(git));
         self.git = Arc::new(GitPlace { found, path: None, cwd: self.cwd.clone(), recorded: None });
+        self
+    }
+
+    /// The same world with a git-crypt, as `setup` recorded it: the one filter that the gate runs.
+    #[must_use]
+    pub fn with_git_crypt(mut self, git_crypt: Option<PathBuf>) -> Self {
+        self.git_crypt = git_crypt;
         self
     }
 
@@ -157,6 +175,11 @@ impl World {
     /// The git that is run for plumbing. Absolute.
     pub fn git_program(&self) -> Option<&Path> {
         self.git.program()
+    }
+
+    /// The git-crypt that may run as a filter. Absolute.
+    pub fn git_crypt(&self) -> Option<&Path> {
+        self.git_crypt.as_deref()
     }
 
     /// A variable of the judged command's environment.

@@ -107,10 +107,15 @@ fn programs(world: &World, own: &Own) -> Vec<Route> {
             if recorded.tyran.path != own.program {
                 tyran.push(format!("{} is recorded, and this is another", shown(&recorded.tyran.path)));
             }
-            vec![
+            let git_crypt = recorded.git_crypt.as_ref();
+            let git_crypt = git_crypt.map(|one| Route::new("git-crypt", Some(&one.path), problem(one.check())));
+            [
                 Route::new("git", Some(&recorded.git.path), problem(recorded.git.check())),
                 Route::new("tyran", Some(&recorded.tyran.path), tyran),
             ]
+            .into_iter()
+            .chain(git_crypt)
+            .collect()
         }
     }
 }

@@ -1,14 +1,15 @@
 //! The programs that `setup` recorded: where they are, and their digests.
 //!
 //! Promise: once recorded, gate and net run that git and no other, wherever PATH leads; a git that is
-//! not as it was recorded is a refusal until `setup` is run again.
+//! not as it was recorded is a refusal until `setup` is run again. A git-crypt that is not is not run.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 use crate::verdict::{Class, Refusal};
-use crate::world::World;
+use crate::world::{World, look_up};
 
 use super::keep::{cannot, digest, private_dir, read_if_there, replace, shown, state};
 
@@ -30,6 +31,9 @@ pub struct Recorded {
     pub git: Program,
     /// This program.
     pub tyran: Program,
+    /// The git-crypt that the gate may run, when there was one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub git_crypt: Option<Program>,
 }
 
 impl Program {
@@ -73,7 +77,12 @@ impl Recorded {
         let git = world
             .git_program()
             .ok_or_else(|| Refusal::new(Class::Installation, "no git was found", "install git, then run it again"))?;
-        Ok(Self { git: Program::of(git)?, tyran: Program::of(program)? })
+        let git_crypt = look_up(OsStr::new("git-crypt"), world.var("PATH"), &world.cwd);
+        Ok(Self {
+            git: Program::of(git)?,
+            tyran: Program::of(program)?,
+            git_crypt: git_crypt.map(|program| Program::of(&program)).transpose()?,
+        })
     }
 
     /// Forgets what was recorded.
@@ -109,7 +118,9 @@ pub fn with_recorded_git(world: World) -> Result<World, Refusal> {
         None => Ok(world),
         Some(recorded) => {
             recorded.git.check()?;
-            Ok(world.with_git(recorded.git.path))
+            // Another git-crypt than was recorded is not run: what would be encrypted is read as it is.
+            let git_crypt = recorded.git_crypt.filter(|program| program.check().is_ok());
+            Ok(world.with_git(recorded.git.path).with_git_crypt(git_crypt.map(|program| program.path)))
         }
     }
 }

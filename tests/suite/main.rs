@@ -7,6 +7,7 @@ mod support;
 mod cli;
 mod commit;
 mod embedded;
+mod encrypted;
 mod engine_fuzz;
 mod gaps;
 mod gate;

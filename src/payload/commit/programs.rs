@@ -2,12 +2,14 @@
 //!
 //! Promise: in the gate no filter, file-system monitor, hook or trailer command that configuration
 //! names is started by us (design principle 11); the content that a filter would have made is then not
-//! known, and the caller scans what goes into it instead.
+//! known, and the caller scans what goes into it instead. The one exception is git-crypt: where the command
+//! would run the git-crypt that `setup` recorded, that one is run by its recorded path and with words of ours,
+//! since what is committed is its output. Should it fail, git stages what it was given.
 
-use std::collections::BTreeSet;
-use std::ffi::OsString;
-use std::os::unix::ffi::OsStringExt;
-use std::path::PathBuf;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
 
 use bstr::{BString, ByteSlice};
 
@@ -25,6 +27,8 @@ pub struct Programs {
     pub off: Vec<OsString>,
     /// Names of clean filters that are switched off.
     pub filters: BTreeSet<BString>,
+    /// Variables that `off` refers to beside the fixed ones.
+    commands: Vec<(String, OsString)>,
     /// Whether configuration alone (`core.autocrlf`) converts files that no attribute names.
     pub converts_all: bool,
     /// Commands of trailers, as configured.
@@ -57,6 +61,7 @@ impl Programs {
         programs.switch("core.fsync", "none");
         programs.switch("advice.addIgnoredFile", "false");
         let mut hooks_paths = Vec::new();
+        let mut filters = BTreeMap::new();
         for entry in listed.split(|byte| *byte == 0) {
             let (key, value) = entry.split_once_str("\n").unwrap_or((entry, b""));
             if key == b"core.autocrlf" {
@@ -65,10 +70,16 @@ impl Programs {
             if key == b"core.hookspath" {
                 hooks_paths.push(BString::from(value));
             }
-            programs.note(key.as_bstr(), value.as_bstr(), world.caution);
+            programs.note(key.as_bstr(), value.as_bstr());
+            note_filter(&mut filters, key, value);
         }
-        if world.caution == Caution::Gate && listed.contains_str("submodule.") {
-            programs.switch_off_in_submodules(world, context)?;
+        if world.caution == Caution::Gate {
+            if listed.contains_str("submodule.") {
+                in_submodules(world, context, &mut filters)?;
+            }
+            for (name, filter) in &filters {
+                programs.hold(name, filter, world, context);
+            }
         }
         // The last one is ours, which keeps hooks from running in this very call.
         hooks_paths.pop();
@@ -76,45 +87,45 @@ impl Programs {
         Ok(programs)
     }
 
-    /// git looks into submodules with their own configuration, but with our settings over it. Which
-    /// filters they name is read from their folders below `modules`.
-    fn switch_off_in_submodules(&mut self, world: &World, context: &GitContext) -> Result<(), Fault> {
-        let asked = ["rev-parse", "--path-format=absolute", "--git-path", "modules"];
-        let modules = world.git(context, asked).stdout()?;
-        let mut folders = vec![(PathBuf::from(OsString::from_vec(modules.trim_end().to_vec())), 0)];
-        while let Some((folder, depth)) = folders.pop() {
-            for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
-                let path = entry.path();
-                if path.is_dir() && depth < MODULES_DEPTH && entry.file_name() != "objects" {
-                    folders.push((path, depth + 1));
-                } else if entry.file_name() == "config" {
-                    let args = ["config".into(), "--list".into(), "-z".into(), "--file".into(), path.into_os_string()];
-                    let listed = world.git(context, args).stdout()?;
-                    for entry in listed.split(|byte| *byte == 0) {
-                        let (key, value) = entry.split_once_str("\n").unwrap_or((entry, b""));
-                        if key.starts_with(b"filter.") {
-                            self.note(key.as_bstr(), value.as_bstr(), Caution::Gate);
-                        }
-                    }
+    /// Keeps a filter from running, but for git-crypt.
+    fn hold(&mut self, name: &BString, filter: &Filter, world: &World, context: &GitContext) {
+        if !filter.is_set {
+            return;
+        }
+        let encrypts = if filter.process.is_empty() { git_crypt(&filter.clean, world, context) } else { None };
+        match encrypts {
+            Some(command) => {
+                let variable = format!("TYRAN_SET_COMMAND_{}", self.commands.len());
+                self.switch_named("filter", name, b"clean", &variable);
+                self.commands.push((variable, command));
+            }
+            None => {
+                if !filter.clean.is_empty() || !filter.process.is_empty() {
+                    self.filters.insert(name.clone());
                 }
+                self.switch_named("filter", name, b"clean", NOTHING.variable);
             }
         }
-        Ok(())
+        // To git an empty one is a process that fails: it is named only where there is one to be held.
+        if !filter.process.is_empty() {
+            self.switch_named("filter", name, b"process", NOTHING.variable);
+        }
+        self.switch_named("filter", name, b"smudge", NOTHING.variable);
+        self.switch_named("filter", name, b"required", FALSE.variable);
     }
 
-    fn note(&mut self, key: &bstr::BStr, value: &bstr::BStr, caution: Caution) {
+    /// The variables that [`Programs::off`] refers to.
+    pub fn variables(&self) -> impl Iterator<Item = (&str, &OsStr)> {
+        let fixed = [NOTHING, FALSE].map(|value| (value.variable, OsStr::new(value.value)));
+        fixed.into_iter().chain(self.commands.iter().map(|(name, value)| (name.as_str(), value.as_os_str())))
+    }
+
+    fn note(&mut self, key: &bstr::BStr, value: &bstr::BStr) {
         let Some((section, rest)) = key.split_once_str(".") else { return };
         let (name, variable) = rest.rsplit_once_str(".").unwrap_or((b"", rest));
         match (section, variable) {
-            (b"filter", b"clean" | b"process" | b"smudge") if caution == Caution::Gate && !value.is_empty() => {
-                if variable != b"smudge" {
-                    self.filters.insert(name.into());
-                }
-                self.switch_named("filter", name, variable, &NOTHING);
-                self.switch_named("filter", name, b"required", &FALSE);
-            }
             // git 2.54 and later run hooks that configuration names, whatever core.hooksPath says.
-            (b"hook", b"command") => self.switch_named("hook", name, b"enabled", &FALSE),
+            (b"hook", b"command") => self.switch_named("hook", name, b"enabled", FALSE.variable),
             (b"trailer", b"cmd" | b"command") => self.trailer_commands.push(value.into()),
             (b"gpg", b"program") => self.signers.push(value.into()),
             (b"commit", b"gpgsign") => self.signs = !matches!(value.as_bytes(), b"false" | b"no" | b"off" | b"0"),
@@ -129,9 +140,9 @@ impl Programs {
     }
 
     /// By way of a variable, since `-c` would split a name that holds an equals sign.
-    fn switch_named(&mut self, section: &str, name: &[u8], variable: &[u8], value: &Value) {
+    fn switch_named(&mut self, section: &str, name: &[u8], variable: &[u8], from: &str) {
         let mut setting = b"--config-env=".to_vec();
-        for piece in [section.as_bytes(), b".", name, b".", variable, b"=", value.variable.as_bytes()] {
+        for piece in [section.as_bytes(), b".", name, b".", variable, b"=", from.as_bytes()] {
             setting.extend_from_slice(piece);
         }
         self.off.push(OsString::from_vec(setting));
@@ -147,7 +158,86 @@ struct Value {
 const NOTHING: Value = Value { variable: "TYRAN_SET_NOTHING", value: "" };
 const FALSE: Value = Value { variable: "TYRAN_SET_FALSE", value: "false" };
 
-/// The variables that [`Programs::off`] refers to.
-pub fn variables() -> [(&'static str, &'static str); 2] {
-    [NOTHING, FALSE].map(|value| (value.variable, value.value))
+/// What configuration says of one filter; the last word counts.
+#[derive(Debug, Default)]
+struct Filter {
+    clean: BString,
+    process: BString,
+    /// Whether anything of it is a program.
+    is_set: bool,
+}
+
+fn note_filter(filters: &mut BTreeMap<BString, Filter>, key: &[u8], value: &[u8]) {
+    let Some((name, variable)) = key.strip_prefix(b"filter.").and_then(|rest| rest.rsplit_once_str(".")) else {
+        return;
+    };
+    if !matches!(variable, b"clean" | b"process" | b"smudge") {
+        return;
+    }
+    let filter = filters.entry(name.into()).or_default();
+    filter.is_set |= !value.is_empty();
+    match variable {
+        b"clean" => filter.clean = value.into(),
+        b"process" => filter.process = value.into(),
+        _ => {}
+    }
+}
+
+/// git looks into submodules with their own configuration, but with our settings over it. Which
+/// filters they name is read from their folders below `modules`.
+fn in_submodules(world: &World, context: &GitContext, filters: &mut BTreeMap<BString, Filter>) -> Result<(), Fault> {
+    let asked = ["rev-parse", "--path-format=absolute", "--git-path", "modules"];
+    let modules = world.git(context, asked).stdout()?;
+    let mut folders = vec![(PathBuf::from(OsString::from_vec(modules.trim_end().to_vec())), 0)];
+    while let Some((folder, depth)) = folders.pop() {
+        for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
+            let path = entry.path();
+            if path.is_dir() && depth < MODULES_DEPTH && entry.file_name() != "objects" {
+                folders.push((path, depth + 1));
+            } else if entry.file_name() == "config" {
+                let args = ["config".into(), "--list".into(), "-z".into(), "--file".into(), path.into_os_string()];
+                let listed = world.git(context, args).stdout()?;
+                let mut theirs = BTreeMap::new();
+                for entry in listed.split(|byte| *byte == 0) {
+                    let (key, value) = entry.split_once_str("\n").unwrap_or((entry, b""));
+                    note_filter(&mut theirs, key, value);
+                }
+                // A filter that is known here is held already, but for a process that only a submodule names.
+                for (name, filter) in theirs {
+                    let known = filters.entry(name).or_default();
+                    if !known.is_set || !filter.process.is_empty() {
+                        *known = filter;
+                    }
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The command by which the recorded git-crypt makes what `clean` would, when `clean` is nothing but a call of
+/// that same program.
+fn git_crypt(clean: &BString, world: &World, context: &GitContext) -> Option<OsString> {
+    let recorded = world.git_crypt()?;
+    let words = shell_words::split(clean.to_str().ok()?).ok()?;
+    let mut words = words.iter().map(String::as_str);
+    let program = words.next()?;
+    let path = context.env.get(OsStr::new("PATH")).map(OsString::as_os_str);
+    let found = crate::world::look_up(OsStr::new(program), path, &context.dir)?;
+    if Path::new(program).file_name()? != "git-crypt" || found.canonicalize().ok()? != recorded.canonicalize().ok()? {
+        return None;
+    }
+    if words.next()? != "clean" {
+        return None;
+    }
+    let mut command = crate::text::shell_word(recorded.as_os_str().as_bytes());
+    command.extend_from_slice(b" clean");
+    if let Some(option) = words.next() {
+        let key = option.strip_prefix("--key-name=")?;
+        if key.is_empty() || !key.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_')) {
+            return None;
+        }
+        command.extend_from_slice(format!(" --key-name={key}").as_bytes());
+    }
+    words.next().is_none().then(|| OsString::from_vec(command))
 }

@@ -23,7 +23,7 @@ use crate::world::git::GitCall;
 use crate::world::scratch::Scratch;
 
 use super::laid::Others;
-use super::programs::{self, Programs};
+use super::programs::Programs;
 use super::site::{Located, Site, globals_without_place};
 
 /// Content that a path will have, though the disk does not show it.
@@ -135,7 +135,7 @@ impl<'a> Stage<'a> {
     ) -> GitCall<'s> {
         let args = self.programs.off.iter().cloned().chain(args.into_iter().map(|arg| arg.as_ref().to_owned()));
         let mut call = self.world.git(context, args);
-        for (name, value) in programs::variables() {
+        for (name, value) in self.programs.variables() {
             call = call.var(name, value);
         }
         for name in ["GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY"] {

@@ -144,7 +144,7 @@ impl ScanOptions {
         {
             super::out::complain(format_args!("{refusal}"));
         }
-        write(world, judged, self.format, &mut std::io::stdout().lock(), &terminal)
+        write(world, judged, self.format, &mut super::out::stdout(), &terminal)
     }
 
     /// The same to standard error, where people see what git's hooks say.

@@ -143,7 +143,9 @@ fn tee(scene: &mut Scene<'_, '_>, words: &[Arg]) -> Effect {
     let text = match &scene.command.stdin {
         Stdin::Text(text) if !options.is_on("append") => Some(text.clone()),
         Stdin::Empty if !options.is_on("append") => Some(Vec::new()),
-        Stdin::Text(_) | Stdin::Empty | Stdin::Inherited | Stdin::File(_) | Stdin::Unknown(_) => None,
+        Stdin::Text(_) | Stdin::Empty | Stdin::Inherited | Stdin::File(_) | Stdin::Names { .. } | Stdin::Unknown(_) => {
+            None
+        }
     };
     let mut effect = Effect { changes_files: options.operands.iter().any(|arg| arg.known().is_none()), ..inert() };
     for word in &options.operands {
@@ -155,7 +157,7 @@ fn tee(scene: &mut Scene<'_, '_>, words: &[Arg]) -> Effect {
     effect.output = match &scene.command.stdin {
         Stdin::Text(text) => Some(text.clone()),
         Stdin::Empty => Some(Vec::new()),
-        Stdin::Inherited | Stdin::File(_) | Stdin::Unknown(_) => None,
+        Stdin::Inherited | Stdin::File(_) | Stdin::Names { .. } | Stdin::Unknown(_) => None,
     };
     effect
 }

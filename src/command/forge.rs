@@ -278,8 +278,10 @@ fn upload(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, name: &BStr, args: &
         Stdin::Text(text) => texts.push(text.clone().into()),
         Stdin::File(path) => files.push(path.clone()),
         Stdin::Empty => {}
-        Stdin::Inherited | Stdin::Unknown(_) if from_input => widest_here(meaning, scene, "what it reads is not known"),
-        Stdin::Inherited | Stdin::Unknown(_) => {}
+        Stdin::Inherited | Stdin::Names { .. } | Stdin::Unknown(_) if from_input => {
+            widest_here(meaning, scene, "what it reads is not known");
+        }
+        Stdin::Inherited | Stdin::Names { .. } | Stdin::Unknown(_) => {}
     }
     if operands && scene.dir().is_none() {
         scene.unknown("files are sent from where nobody can say");

@@ -156,9 +156,9 @@ fn of_clean(world: &World, path: &Path) -> Option<Guarded> {
     let text = path.as_os_str().as_encoded_bytes();
     let is_host = HOST_FILES.iter().any(|file| text.ends_with(file.as_bytes()) && path.ends_with(file))
         || SYSTEM_FOLDERS.iter().any(|folder| path.starts_with(folder))
-        || HOST_FOLDERS.iter().any(|folder| {
-            text.contains_str(folder) && path.ancestors().any(|above| above.ends_with(folder))
-        })
+        || HOST_FOLDERS
+            .iter()
+            .any(|folder| text.contains_str(folder) && path.ancestors().any(|above| above.ends_with(folder)))
         || homes.iter().any(|home| path == home.join(".claude") || path == home.join(".codex"));
     if is_host {
         return Some(Guarded::Host);

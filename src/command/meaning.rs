@@ -181,7 +181,12 @@ impl Scene<'_, '_> {
             Stdin::File(path) if path.is_file() && !self.plan.pasted.contains(path) => {
                 self.plan.pasted.push(path.clone())
             }
-            Stdin::Text(_) | Stdin::File(_) | Stdin::Empty | Stdin::Inherited | Stdin::Unknown(_) => {}
+            Stdin::Text(_)
+            | Stdin::File(_)
+            | Stdin::Empty
+            | Stdin::Inherited
+            | Stdin::Names { .. }
+            | Stdin::Unknown(_) => {}
         }
         for path in self.command.pasted.iter().chain(more) {
             if !self.plan.pasted.contains(path) {

@@ -60,6 +60,15 @@ impl Value {
         matches!(self, Self::Unknown(value) if value.many)
     }
 
+    /// The same where it is known how what is not known begins.
+    #[must_use]
+    pub fn beginning_with(self, prefix: BString) -> Self {
+        match self {
+            Self::Unknown(value) => Self::Unknown(UnknownValue { prefix, ..value }),
+            known @ Self::Known(_) => known,
+        }
+    }
+
     /// As an argument for the plan: `None` when not known.
     pub fn to_argument(&self) -> Option<OsString> {
         self.known().map(to_os_string)
@@ -151,6 +160,13 @@ pub enum Stdin {
     Text(Vec<u8>),
     /// This file.
     File(PathBuf),
+    /// Names of which only the beginning is known (what `find` prints), and why.
+    Names {
+        /// How each begins.
+        prefix: BString,
+        /// Why the rest is not known.
+        why: SafeText,
+    },
     /// Something that is not known, and why.
     Unknown(SafeText),
 }

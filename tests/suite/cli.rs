@@ -239,8 +239,12 @@ fn reader_that_goes_away_changes_nothing() {
     use std::process::Stdio;
 
     let sandbox = Sandbox::new();
+    let leaky = sandbox.path("leaky.env").into_os_string().into_string().unwrap();
+    std::fs::write(&leaky, format!("GITHUB_TOKEN={}\n", planted::github_token(3))).unwrap();
     for (args, code) in [
-        (&["hosts"][..], 0),
+        (&["scan-files", &leaky][..], 1),
+        (&["scan-files", "--format", "json", &leaky], 1),
+        (&["hosts"], 0),
         (&["hosts", "--format", "json"], 0),
         (&["setup", "--dry-run", "claude", "codex", "cursor"], 0),
         (&["setup", "--yes", "claude"], 0),
@@ -270,7 +274,14 @@ fn reader_that_goes_away_changes_nothing() {
 #[test]
 fn output_that_cannot_be_written_is_an_error() {
     let sandbox = Sandbox::new();
-    for args in [&["hosts"][..], &["man"], &["completions", "zsh"], &["rules", "list"], &["plan", "--", "ls"]] {
+    for args in [
+        &["hosts"][..],
+        &["man"],
+        &["completions", "zsh"],
+        &["rules", "list"],
+        &["plan", "--", "ls"],
+        &["scan-files", "/dev/null"],
+    ] {
         let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
         let output = sandbox.tyran().args(args).stdout(full).stderr(std::process::Stdio::piped()).output().unwrap();
         assert_eq!(output.status.code(), Some(3), "{args:?}: {}", shown(&output));

@@ -358,6 +358,26 @@ fn input_reaches_the_command_that_reads_it() {
 }
 
 #[test]
+fn items_beyond_those_that_are_followed_are_a_command_that_is_not_known() {
+    let items: String = (0..40).map(|item| format!(" i{item}")).collect();
+    for text in [
+        format!("printf '%s\\n'{items} | xargs -n1 git push origin"),
+        format!("printf '%s\\n'{items} | xargs -I% git push origin %"),
+        format!("printf '%s\\n'{items} | xargs -L1 git push origin"),
+    ] {
+        let (_, recorder) = walked(&text);
+        let pushes: Vec<&Seen> = recorder.commands.iter().filter(|seen| seen.wrappers == ["xargs"]).collect();
+        assert!(
+            pushes.iter().any(|seen| seen.words.last().unwrap().as_ref().is_some_and(|word| word == "i0")),
+            "{text}"
+        );
+        assert!(pushes.iter().any(|seen| seen.words.last().unwrap().is_none()), "{text}");
+    }
+    let (plan, _) = walked(&format!("parallel git push origin :::{items}"));
+    assert!(plan.opaque.iter().any(|opaque| opaque.program.as_str().contains("many")), "{:?}", plan.opaque);
+}
+
+#[test]
 fn files_that_the_line_writes_are_known() {
     let (_, recorder) =
         walked("cat <<'E' >a; echo b >>a; echo c | tee d; unknown >e; if c; then echo f >g; fi\nbody\nE");

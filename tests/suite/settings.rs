@@ -112,7 +112,9 @@ fn what_is_not_plain_is_left_to_git() {
     assert_eq!(with("GIT_CONFIG_PARAMETERS", "'a.b'='c'"), None);
     assert_eq!(with("GIT_DIR", "x"), None);
     assert_eq!(with("GIT_CONFIG_NOSYSTEM", "maybe"), None);
-    for pair in ["a=b", "=b", ".b=c", "a.=c", "a.1=c", "a b.c=d", "a.b.c\n.d=e", "include.path=x", "includeIf.gitdir:/.path=x"] {
+    for pair in
+        ["a=b", "=b", ".b=c", "a.=c", "a.1=c", "a b.c=d", "a.b.c\n.d=e", "include.path=x", "includeIf.gitdir:/.path=x"]
+    {
         assert_eq!(read(&world, &with_settings(&plain, &[pair])), None, "{pair:?}");
     }
     let globals = vec!["--git-dir=.git".into()];

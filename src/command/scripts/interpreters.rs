@@ -75,7 +75,7 @@ impl Walk<'_, '_> {
                     quiet(language, text.as_bstr())
                 }
                 Stdin::Empty | Stdin::Inherited => Some(Quiet::Reads),
-                Stdin::File(_) | Stdin::Unknown(_) => None,
+                Stdin::File(_) | Stdin::Names { .. } | Stdin::Unknown(_) => None,
             },
             Source::Module(name, _) if QUIET_MODULES.iter().any(|module| name == *module) => Some(Quiet::Reads),
             Source::Module(name, _) if INERT_MODULES.iter().any(|module| name == *module) => Some(Quiet::Writes),

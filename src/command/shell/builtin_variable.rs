@@ -170,6 +170,11 @@ impl Walk<'_, '_> {
             None => options.operands.to_vec(),
         };
         self.read_into(&names, line.as_deref(), &mut shell);
+        if let (Some(crate::command::simple::Stdin::Names { prefix, .. }), [Value::Known(name)]) = (&stdin, &*names) {
+            // A name that `find` prints, as far as that is known.
+            let value = unknown("a name that is read", 0..0).beginning_with(prefix.clone());
+            shell.set(self.world, name.as_bstr(), Content::Scalar(value));
+        }
         if let Some(text) = text {
             let rest = text.iter().position(|byte| *byte == b'\n').map_or(text.len(), |end| end + 1);
             let rest = text.get(rest..).unwrap_or_default().to_vec();

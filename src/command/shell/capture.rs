@@ -14,6 +14,8 @@ use crate::text::SafeText;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::command) enum Printed {
     Text(Vec<u8>),
+    /// Names that begin with this, and why no more is known.
+    Names(BString, SafeText),
     Unknown(SafeText),
 }
 
@@ -39,6 +41,9 @@ impl Capture {
 
     /// As the input of the next command of a pipeline.
     pub fn stdin(self) -> Stdin {
+        if let [Piece::Text { bytes, .. }, Piece::Hole { why, many: true, .. }] = self.pieces.as_slice() {
+            return Stdin::Names { prefix: bytes.clone().into(), why: why.clone() };
+        }
         match self.text() {
             Ok(text) => Stdin::Text(text),
             Err(why) => Stdin::Unknown(why),
@@ -80,6 +85,7 @@ impl Walk<'_, '_> {
             return;
         }
         let hole = |why| Piece::Hole { why, span: 0..0, many: false };
+        let bytes_of = |bytes: Vec<u8>| Piece::Text { bytes, quoted: true };
         match printed {
             Printed::Text(bytes) if bytes.is_empty() => {}
             Printed::Text(_) if uncertain > capture.uncertain => {
@@ -90,9 +96,12 @@ impl Walk<'_, '_> {
             }
             Printed::Text(bytes) => {
                 capture.bytes += bytes.len();
-                capture.pieces.push(Piece::Text { bytes, quoted: true });
+                capture.pieces.push(bytes_of(bytes));
             }
-            Printed::Unknown(why) => capture.pieces.push(hole(why)),
+            Printed::Names(prefix, why) if uncertain == capture.uncertain => {
+                capture.pieces.extend([bytes_of(prefix.into()), Piece::Hole { why, span: 0..0, many: true }]);
+            }
+            Printed::Names(_, why) | Printed::Unknown(why) => capture.pieces.push(hole(why)),
         }
     }
 

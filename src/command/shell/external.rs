@@ -16,9 +16,9 @@ use super::state::{Arguments, Dirs, Shell, known};
 use super::{Ends, Walk};
 use crate::command::scripts;
 use crate::command::simple::{
-    Certainty, Code, Dir, Effect, EnvChange, Exit, FileSeen, Nested, Program, SimpleCommand, Value, to_os_string,
+    Certainty, Code, Dir, Effect, EnvChange, Exit, FileSeen, Nested, Program, SimpleCommand, Stdin, Value, to_os_string,
 };
-use crate::command::wrappers::{self, Unwrapped, Wrapped, Written};
+use crate::command::wrappers::{self, Fed, Unwrapped, Wrapped, Written};
 use crate::text::SafeText;
 
 /// Where the system keeps its programs: a path below one of these is the program of that name.
@@ -168,6 +168,10 @@ impl Walk<'_, '_> {
     fn named(&mut self, base: &BStr, call: Call, shell: Shell) -> Ends {
         self.note_written(base, &call, &shell);
         if let Some(unwrapped) = wrappers::unwrap(base, call.arguments(), &self.input_for_wrapper(base, &shell)) {
+            if let (Unwrapped::Nothing, Some(prefix)) = (&unwrapped, wrappers::found_below(base, call.arguments())) {
+                self.print(Printed::Names(prefix, "names that find prints".into()), &shell);
+                return Ends::Same(shell);
+            }
             return self.unwrapped(unwrapped, &call, shell);
         }
         if let Some(ends) = self.shell_program(base, &call, &shell) {
@@ -182,16 +186,17 @@ impl Walk<'_, '_> {
         self.hand_over(&call, Program::ByName, &shell)
     }
 
-    /// What `xargs` and its kin read, when it is known.
-    fn input_for_wrapper(&mut self, base: &BStr, shell: &Shell) -> Option<Vec<u8>> {
+    /// What `xargs` and its kin read, as far as it is known.
+    fn input_for_wrapper(&mut self, base: &BStr, shell: &Shell) -> Fed {
         if !wrappers::reads_input(base) {
-            return None;
+            return Fed::default();
         }
         let stdin = shell.stdin();
         let pasted = self.pasted.len();
         let text = self.stdin_text(&stdin).ok();
         self.pasted.truncate(pasted);
-        text
+        let prefix = if let Stdin::Names { prefix, .. } = stdin { prefix } else { BString::default() };
+        Fed { text, prefix }
     }
 
     /// Runs what a wrapper runs.

@@ -284,7 +284,7 @@ impl Walk<'_, '_> {
                     unknown_exit
                 }
             },
-            Stdin::Unknown(why) => {
+            Stdin::Names { why, .. } | Stdin::Unknown(why) => {
                 self.opaque(format!("a shell that runs input that is not known: {why}"), &inside);
                 unknown_exit
             }

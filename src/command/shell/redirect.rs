@@ -319,7 +319,7 @@ impl Walk<'_, '_> {
             Stdin::Text(text) => Ok(text.clone()),
             Stdin::Empty => Ok(Vec::new()),
             Stdin::Inherited => Err("the shell's own input".into()),
-            Stdin::Unknown(why) => Err(why.clone()),
+            Stdin::Names { why, .. } | Stdin::Unknown(why) => Err(why.clone()),
             Stdin::File(path) => match self.disk.text(path) {
                 FileText::Known(bytes) => {
                     self.paste(path);

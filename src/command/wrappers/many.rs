@@ -2,11 +2,11 @@
 
 use bstr::{BStr, BString, ByteSlice};
 
-use super::{Unwrapped, Wrapped, unknown};
+use super::{Fed, Unwrapped, Wrapped, unknown};
 use crate::command::shell::builtin::joined_words;
 use crate::command::simple::{Certainty, Stdin, UnknownValue, Value};
 
-/// Most commands that one call is followed into.
+/// Most commands that one call is followed into; what more there are is one command of unknown words.
 const MAX_COMMANDS: usize = 32;
 
 /// How `xargs` is told to build its commands.
@@ -20,7 +20,7 @@ struct Batches {
     from_file: Option<Value>,
 }
 
-pub(super) fn xargs(arguments: &[Value], input: Option<&[u8]>) -> Unwrapped {
+pub(super) fn xargs(arguments: &[Value], input: &Fed) -> Unwrapped {
     let mut batches = Batches::default();
     let Some(command) = batches.read(arguments) else {
         return Unwrapped::Opaque("xargs with options that are not known");
@@ -29,11 +29,14 @@ pub(super) fn xargs(arguments: &[Value], input: Option<&[u8]>) -> Unwrapped {
     let items = match &batches.from_file {
         Some(file) if file.known().is_some_and(|file| file == "/dev/null") => Some(Vec::new()),
         Some(_) => None,
-        None => input.and_then(|input| batches.items(input)),
+        None => input.text.as_ref().and_then(|input| batches.items(input)),
     };
     match items {
         Some(items) => Unwrapped::Commands(batches.commands(&command, items)),
-        None => Unwrapped::Commands(vec![batches.unknown_command(&command)]),
+        None => {
+            let prefix = if batches.from_file.is_some() { BString::default() } else { input.prefix.clone() };
+            Unwrapped::Commands(vec![batches.unknown_command(&command, prefix)])
+        }
     }
 }
 
@@ -152,32 +155,44 @@ impl Batches {
             return if runs { vec![wrapped("xargs", command.to_vec())] } else { Vec::new() };
         }
         if let Some(replace) = &self.replace {
-            let commands = items.into_iter().take(MAX_COMMANDS).flatten().map(|item| {
-                let words = command.iter().map(|word| replaced(word, replace, &Value::Known(item.clone()))).collect();
-                wrapped("xargs", words)
-            });
-            return commands.collect();
+            let items: Vec<BString> = items.into_iter().flatten().collect();
+            let words_for = |item: &BString| {
+                let item = Value::Known(item.clone());
+                command.iter().map(|word| replaced(word, replace, &item)).collect()
+            };
+            return self.first_of(command, items.iter().map(words_for));
         }
         let size = self.most.unwrap_or(usize::MAX).max(1);
         let groups: Vec<Vec<BString>> = match self.lines {
             Some(lines) => items.chunks(lines.max(1)).map(<[Vec<BString>]>::concat).collect(),
             None => items.concat().chunks(size.min(4096)).map(<[BString]>::to_vec).collect(),
         };
-        let commands = groups.into_iter().take(MAX_COMMANDS).map(|group| {
-            let words = command.iter().cloned().chain(group.into_iter().map(Value::Known)).collect();
-            wrapped("xargs", words)
-        });
-        commands.collect()
+        let words_for =
+            |group: Vec<BString>| command.iter().cloned().chain(group.into_iter().map(Value::Known)).collect();
+        self.first_of(command, groups.into_iter().map(words_for))
+    }
+
+    /// The first commands as they are; one over what is not known stands for the others.
+    fn first_of(&self, command: &[Value], lines: impl ExactSizeIterator<Item = Vec<Value>>) -> Vec<Wrapped> {
+        let others = lines.len() > MAX_COMMANDS;
+        let mut commands: Vec<Wrapped> = lines.take(MAX_COMMANDS).map(|words| wrapped("xargs", words)).collect();
+        if others {
+            commands.push(self.unknown_command(command, BString::default()));
+        }
+        commands
     }
 
     /// The command over input that is not known.
-    fn unknown_command(&self, command: &[Value]) -> Wrapped {
+    fn unknown_command(&self, command: &[Value], prefix: BString) -> Wrapped {
         let words = match &self.replace {
             Some(replace) => {
-                let item = unknown("a line that xargs reads");
+                let item = unknown("a line that xargs reads").beginning_with(prefix);
                 command.iter().map(|word| replaced(word, replace, &item)).collect()
             }
-            None => command.iter().cloned().chain([many("words that xargs reads")]).collect(),
+            None => {
+                let words = many("words that xargs reads").beginning_with(prefix);
+                command.iter().cloned().chain([words]).collect()
+            }
         };
         Wrapped { certainty: Certainty::Maybe, ..wrapped("xargs", words) }
     }
@@ -270,11 +285,25 @@ pub(super) fn find(arguments: &[Value]) -> Unwrapped {
 
 /// A name of which nothing is known but where it begins, when that is one place.
 fn below(why: &'static str, starts: &[Value]) -> Value {
-    match (unknown(why), starts) {
-        (Value::Unknown(value), [Value::Known(start)]) => {
-            Value::Unknown(UnknownValue { prefix: start.clone(), ..value })
-        }
-        (value, _) => value,
+    match starts {
+        [Value::Known(start)] => unknown(why).beginning_with(start.clone()),
+        _ => unknown(why),
+    }
+}
+
+/// How every name begins that a plain `find` prints; `None` where it prints something else, or from
+/// several places.
+pub(in crate::command) fn found_below(base: &BStr, arguments: &[Value]) -> Option<BString> {
+    if !matches!(base.as_bytes(), b"find" | b"gfind") {
+        return None;
+    }
+    let prints_otherwise = |word: &BStr| word == "-ls" || word.starts_with(b"-printf");
+    if arguments.iter().any(|word| word.known().is_none_or(prints_otherwise)) {
+        return None;
+    }
+    match super::written::starts_of_find(arguments).as_slice() {
+        [Value::Known(start)] => Some(start.clone()),
+        _ => None,
     }
 }
 
@@ -297,7 +326,7 @@ pub(super) fn fd(arguments: &[Value]) -> Unwrapped {
 }
 
 /// `parallel COMMAND ::: ITEM…`: a shell runs the words, joined.
-pub(super) fn parallel(arguments: &[Value], input: Option<&[u8]>) -> Unwrapped {
+pub(super) fn parallel(arguments: &[Value], input: &Fed) -> Unwrapped {
     let rest = super::skip_options(
         arguments,
         &[
@@ -319,15 +348,16 @@ pub(super) fn parallel(arguments: &[Value], input: Option<&[u8]>) -> Unwrapped {
     let (command, items) = rest.split_at(separator.unwrap_or(rest.len()));
     let items: Vec<Value> = match separator {
         Some(_) => items.iter().skip(1).cloned().collect(),
-        None => match input {
+        None => match &input.text {
             Some(input) => input.lines().map(|line| Value::Known(line.into())).collect(),
-            None => vec![unknown("a line that parallel reads")],
+            None => vec![unknown("a line that parallel reads").beginning_with(input.prefix.clone())],
         },
     };
     let plain =
         arguments.iter().filter_map(Value::known).all(|word| !word.starts_with(b"-I") && !word.starts_with(b"--rpl"));
     let text = joined_words(command);
-    let commands = items.into_iter().take(MAX_COMMANDS).map(|item| {
+    let others = (items.len() > MAX_COMMANDS).then(|| unknown("an item of many that parallel is given"));
+    let commands = items.into_iter().take(MAX_COMMANDS).chain(others).map(|item| {
         let code = if command.is_empty() {
             item
         } else if text.known().is_some_and(|text| text.find(b"{}").is_some()) && plain {

@@ -10,6 +10,7 @@ mod many;
 mod table;
 mod written;
 
+pub(super) use many::found_below;
 pub(super) use written::{Written, written};
 
 use std::ffi::OsString;
@@ -29,6 +30,15 @@ pub(super) enum Unwrapped {
     Opaque(&'static str),
     /// It runs these.
     Commands(Vec<Wrapped>),
+}
+
+/// What a wrapper reads as its input.
+#[derive(Debug, Default)]
+pub(super) struct Fed {
+    /// All of it, when it is known.
+    pub text: Option<Vec<u8>>,
+    /// How each name in it begins, where no more is known.
+    pub prefix: BString,
 }
 
 /// One command that a wrapper runs.
@@ -120,9 +130,9 @@ fn is_special(base: &BStr) -> bool {
     )
 }
 
-/// What `base` with these arguments runs; `None` when it is no wrapper. `input` is what it reads, when
+/// What `base` with these arguments runs; `None` when it is no wrapper. `input` is what it reads, as far as
 /// that is known.
-pub(super) fn unwrap(base: &BStr, arguments: &[Value], input: &Option<Vec<u8>>) -> Option<Unwrapped> {
+pub(super) fn unwrap(base: &BStr, arguments: &[Value], input: &Fed) -> Option<Unwrapped> {
     if let Some(row) = table::simple(base) {
         return table::unwrap(row, arguments);
     }
@@ -134,18 +144,18 @@ pub(super) fn unwrap(base: &BStr, arguments: &[Value], input: &Option<Vec<u8>>) 
         b"runuser" => switch_user("runuser", arguments),
         b"chroot" => chroot(arguments),
         b"flock" => flock(arguments),
-        b"xargs" | b"gxargs" => many::xargs(arguments, input.as_deref()),
+        b"xargs" | b"gxargs" => many::xargs(arguments, input),
         b"find" | b"gfind" => many::find(arguments),
         b"fd" | b"fdfind" => many::fd(arguments),
-        b"parallel" => many::parallel(arguments, input.as_deref()),
+        b"parallel" => many::parallel(arguments, input),
         b"watch" => watch(arguments),
         b"script" => script(arguments),
         b"ssh" => ssh(arguments),
         b"start-stop-daemon" => start_stop_daemon(arguments),
         b"busybox" | b"toybox" => Unwrapped::one(Wrapped::words("busybox", arguments.to_vec())),
-        b"at" | b"batch" => scheduled(input.as_deref()),
+        b"at" | b"batch" => scheduled(input.text.as_deref()),
         b"crontab" => crontab(arguments),
-        _ => return code::unwrap(base, arguments, input.as_deref()),
+        _ => return code::unwrap(base, arguments, input.text.as_deref()),
     })
 }
 

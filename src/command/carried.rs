@@ -5,22 +5,15 @@
 //! program for which words are only data (`echo`, `grep`) is not. What comes of it is a wider scan,
 //! never a refusal by itself. Task runners are opaque when a task's name speaks of a release.
 
-use std::collections::HashSet;
-use std::sync::LazyLock;
-
 use bstr::{BStr, BString, ByteSlice};
 
 use super::meaning::Scene;
-use super::programs::{Class, class};
+use super::programs::{Class, Names, class};
 use super::simple::{Certainty, Code, Nested, Value};
 
-static DATA: LazyLock<HashSet<&[u8]>> = LazyLock::new(|| set(DATA_NAMES));
+static DATA: Names = Names::new(DATA_NAMES);
 
-static TASKS: LazyLock<HashSet<&[u8]>> = LazyLock::new(|| set(TASK_NAMES));
-
-fn set(names: &'static str) -> HashSet<&'static [u8]> {
-    names.split_ascii_whitespace().map(str::as_bytes).collect()
-}
+static TASKS: Names = Names::new(TASK_NAMES);
 
 /// Programs that do nothing with their words but print, find, compare or store them.
 const DATA_NAMES: &str = "
@@ -45,7 +38,7 @@ const RELEASES: &[&str] = &["release", "publish", "deploy", "push", "ship", "bum
 
 /// Commands among the words of a program that has no meaning of its own.
 pub(super) fn commands(scene: &Scene<'_, '_>, name: &BStr) -> Vec<Nested> {
-    if DATA.contains(name.as_bytes()) {
+    if DATA.contains(name) {
         return Vec::new();
     }
     let words = scene.command.words.get(1..).unwrap_or_default();
@@ -73,7 +66,7 @@ pub(super) fn commands(scene: &Scene<'_, '_>, name: &BStr) -> Vec<Nested> {
 
 /// Whether a task runner is asked for a task whose name speaks of publishing.
 pub(super) fn is_release_task(scene: &Scene<'_, '_>, name: &BStr) -> bool {
-    if !TASKS.contains(name.as_bytes()) {
+    if !TASKS.contains(name) {
         return false;
     }
     let words = scene.command.words.iter().skip(1).filter_map(Value::known);

@@ -188,7 +188,7 @@ pub fn parse(text: &[u8]) -> Option<Vec<(BString, BString)>> {
     let mut section: Option<BString> = None;
     let mut rest = text;
     loop {
-        rest = rest.trim_start();
+        rest = without_blanks(rest);
         let Some(first) = rest.first() else { return Some(found) };
         match first {
             b'#' | b';' => rest = after_line(rest),
@@ -196,7 +196,7 @@ pub fn parse(text: &[u8]) -> Option<Vec<(BString, BString)>> {
                 let (name, after) = header(rest.get(1..)?)?;
                 section = Some(name);
                 // A setting on the header's own line is rare enough to be git's to read.
-                let line = after.get(..after.find_byte(b'\n').unwrap_or(after.len()))?.trim();
+                let line = without_blanks(after.get(..after.find_byte(b'\n').unwrap_or(after.len()))?);
                 if !line.is_empty() && !matches!(line.first(), Some(b'#' | b';')) {
                     return None;
                 }
@@ -225,6 +225,12 @@ pub fn parse(text: &[u8]) -> Option<Vec<(BString, BString)>> {
             _ => return None,
         }
     }
+}
+
+/// What stands behind the blanks at the beginning, as git counts them (git-compat-util.h, `isspace`).
+fn without_blanks(text: &[u8]) -> &[u8] {
+    let first = text.iter().position(|byte| !matches!(byte, b' ' | b'\t' | b'\n' | b'\r'));
+    text.get(first.unwrap_or(text.len())..).unwrap_or_default()
 }
 
 fn after_line(text: &[u8]) -> &[u8] {

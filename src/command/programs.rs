@@ -5,7 +5,7 @@
 //! net answers for (known gap 1). Interpreters and shells are the walk's. Whatever is in no table is
 //! opaque.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -81,11 +81,33 @@ const TABLES: &[(&str, Class)] = &[
     (WRITES, Class::Writes),
 ];
 
+/// How many names are looked for in a text before a table of its words pays: most lines have few.
+const LOOKED_FOR: usize = 16;
+
+/// Words of a text, found by looking through it as long as few are asked for.
+pub(super) struct Names {
+    text: &'static str,
+    asked: AtomicUsize,
+    table: OnceLock<HashSet<&'static str>>,
+}
+
+impl Names {
+    pub(super) const fn new(text: &'static str) -> Self {
+        Self { text, asked: AtomicUsize::new(0), table: OnceLock::new() }
+    }
+
+    /// Whether a name is one of the words.
+    pub(super) fn contains(&self, name: &BStr) -> bool {
+        let Ok(name) = name.to_str() else { return false };
+        if self.asked.fetch_add(1, Ordering::Relaxed) < LOOKED_FOR {
+            return stands_in(self.text, name);
+        }
+        self.table.get_or_init(|| self.text.split_ascii_whitespace().collect()).contains(name)
+    }
+}
+
 /// All names, for a text with many commands.
 static TABLE: OnceLock<HashMap<&str, Class>> = OnceLock::new();
-
-/// How many names are looked for in the texts before a table of them pays: most lines have few.
-const LOOKED_FOR: usize = 16;
 
 fn listed(name: &str) -> Option<Class> {
     static ASKED: AtomicUsize = AtomicUsize::new(0);

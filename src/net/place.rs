@@ -79,7 +79,9 @@ impl Own {
     /// # Errors
     /// When the path of this program cannot be told, or the user has no home.
     pub fn of_process() -> Result<Self, Refusal> {
-        let program = std::env::current_exe().and_then(|path| path.canonicalize()).map_err(|error| {
+        // Linux tells where the program is without any link.
+        let whole = |path: PathBuf| if cfg!(target_os = "linux") { Ok(path) } else { path.canonicalize() };
+        let program = std::env::current_exe().and_then(whole).map_err(|error| {
             Refusal::new(
                 Class::Installation,
                 format!("the path of this program cannot be told: {error}"),

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use tyran::host::emit::{Answer, Decision, compose};
 use tyran::host::event::{self, Call};
 use tyran::host::table::{Host, Shape, Table, TableFault};
+use tyran::install::trial;
 use tyran::text::SafeText;
 
 use super::support::{Repo, Sandbox, planted, shared, shown};
@@ -336,6 +337,30 @@ fn another_host_s_payload_is_answered_in_its_own_form() {
         let bytes = std::fs::read(folder.join(format!("{file}.json"))).unwrap();
         let event = event::read(&bytes, &table, claude, None).unwrap();
         assert_eq!(event.host.id, host, "{file}");
+    }
+}
+
+#[test]
+fn whoever_sends_it_a_push_of_a_secret_is_refused_at_another_host_s_entry() {
+    let sandbox = Sandbox::new();
+    let repo = leaky(&sandbox);
+    let table = table();
+    for sender in &table.hosts {
+        let event = sender.events.pre_tool.first().unwrap();
+        let payload = trial::event(sender, event, "git push origin main", &repo.dir).to_string();
+        for entry in ["claude", "codex", "cursor", "windsurf"] {
+            let mut command = sandbox.tyran();
+            // Some payloads do not say where.
+            command.args(["gate", "--host", entry, "--deadline", "20"]).current_dir(&repo.dir);
+            let output = fed(command, payload.as_bytes());
+            let said = [output.stdout.as_slice(), &output.stderr].concat();
+            assert!(
+                String::from_utf8_lossy(&said).contains("tyran: refused"),
+                "{} at {entry}: {}",
+                sender.id,
+                shown(&output)
+            );
+        }
     }
 }
 

@@ -5,6 +5,7 @@
 //! *judged command* would see is data ([`crate::command::plan::GitContext`]), filtered through an
 //! allow-list before any of it reaches a child.
 
+pub mod ancestors;
 pub mod answers;
 pub mod child;
 pub mod git;

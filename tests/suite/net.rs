@@ -100,6 +100,45 @@ fn second_ref_of_one_push_is_read_too() {
     assert_eq!(sandbox.git("work.git", &["for-each-ref"]), "");
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn ref_that_the_client_rejects_is_read_with_the_others() {
+    let sandbox = Sandbox::new();
+    let repo = sandbox.repo("work");
+    repo.commit("readme.txt", "nothing here\n");
+    repo.git(&["push", "-q", "origin", "main"]);
+    repo.git(&["branch", "other"]);
+    repo.git(&["commit", "-q", "--amend", "-m", "another"]);
+    assert!(installed(&sandbox, &[]).status.success());
+    commit_secret_unseen(&repo);
+    let secret = repo.git(&["rev-parse", "HEAD"]);
+    repo.git(&["switch", "-q", "other"]);
+    repo.commit("more.txt", "nothing here either\n");
+    // main is no fast-forward and is rejected; other is accepted, and main's objects would go along.
+    repo.git(&["config", "alias.up", "push -q"]);
+    for words in [
+        &["push", "origin", "main", "other"][..],
+        &["push", "--all"],
+        &["-C", ".", "push", "origin", "refs/heads/*:refs/heads/*"],
+        &["up", "origin", "main", "other"],
+        &["-c", "remote.origin.push=refs/heads/*:refs/heads/*", "push", "origin"],
+        &["-c", "push.default=matching", "push", "origin", "main", "other"],
+    ] {
+        let output = git(&repo, words);
+        assert!(!output.status.success(), "{words:?}: {}", shown(&output));
+        assert!(shown(&output).contains("refs/heads/main, whose objects"), "{words:?}: {}", shown(&output));
+        let there = sandbox
+            .command("git")
+            .args(["-C", "work.git", "cat-file", "-e", &secret])
+            .current_dir(sandbox.path(""))
+            .output()
+            .unwrap();
+        assert!(!there.status.success(), "{words:?}: the secret arrived");
+    }
+    let output = git(&repo, &["push", "origin", "other"]);
+    assert!(output.status.success(), "{}", shown(&output));
+}
+
 #[test]
 fn settings_of_dash_c_reach_the_hook() {
     let sandbox = Sandbox::new();

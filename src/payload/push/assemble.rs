@@ -15,6 +15,7 @@ use super::destination::{Advertisement, shown};
 use super::gather::{Gathered, Gathering};
 use super::hook::updates_from_lines;
 use super::moved;
+use super::rejected;
 use super::remote::Given;
 use super::repository::{Opened, Repository};
 use super::resolve::Update;
@@ -56,7 +57,8 @@ pub fn payload(world: &World, request: &PushRequest, options: PushOptions<'_>) -
 
 /// What a push sends, from the list that git gives to its pre-push hook: exact ids, and the ids that
 /// the destination has at the same refs, which are evidence. For a ref that is new there, or whose id
-/// is not here, the destination is asked what else it has, since nothing would count as published.
+/// is not here, the destination is asked what else it has, since nothing would count as published. Refs that the
+/// list leaves out are added ([`rejected`]).
 ///
 /// # Errors
 /// When a line cannot be read, or an object is missing or cannot be followed.
@@ -68,9 +70,13 @@ pub fn from_hook_lines(
     lines: &[u8],
     options: PushOptions<'_>,
 ) -> Result<PushPayload, Fault> {
-    let updates = updates_from_lines(lines)?;
+    let mut updates = updates_from_lines(lines)?;
     let mut resolved = Resolved::default();
+    let left_out = rejected::left_out(world, git, url, &updates, options)?;
     let mut evidence: Vec<ObjectId> = updates.iter().filter_map(|update| update.old).collect();
+    evidence.extend(left_out.evidence);
+    updates.extend(left_out.updates);
+    resolved.notes.extend(left_out.notes);
     if has_new_ground(world, git, &updates)? {
         evidence.extend(asked(world, git, remote, url, options, &mut resolved.notes)?);
     }

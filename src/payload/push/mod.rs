@@ -24,6 +24,7 @@
 //! | `uploads` | content of Git LFS that goes along |
 //! | [`ci_base`] | where a CI run's new commits start |
 //! | [`hook`] | whether the pre-push hook runs, and git's list to it |
+//! | [`rejected`] | refs that this list leaves out |
 
 pub mod args;
 pub mod assemble;
@@ -35,6 +36,7 @@ pub mod hook;
 mod moved;
 pub mod refs;
 pub mod refspec;
+pub mod rejected;
 pub mod remote;
 pub mod repository;
 pub mod resolve;

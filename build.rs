@@ -11,6 +11,8 @@ mod alphabet;
 mod class;
 #[path = "src/scan/embedded/config.rs"]
 mod config;
+#[path = "src/scan/embedded/extent.rs"]
+mod extent;
 #[path = "src/scan/embedded/factor.rs"]
 mod factor;
 #[path = "build/hosts.rs"]
@@ -19,6 +21,10 @@ mod hosts;
 mod layout;
 #[path = "src/scan/embedded/prefilter.rs"]
 mod prefilter;
+#[path = "src/scan/embedded/profile.rs"]
+mod profile;
+#[path = "src/scan/embedded/runs.rs"]
+mod runs;
 #[path = "src/scan/embedded/shape.rs"]
 mod shape;
 #[path = "src/scan/embedded/shaped.rs"]
@@ -56,7 +62,20 @@ fn main() {
     println!("cargo::rerun-if-changed=rules");
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-changed=build");
-    for module in ["alphabet", "class", "config", "factor", "layout", "prefilter", "shape", "shaped", "translate"] {
+    for module in [
+        "alphabet",
+        "class",
+        "config",
+        "extent",
+        "factor",
+        "layout",
+        "prefilter",
+        "profile",
+        "runs",
+        "shape",
+        "shaped",
+        "translate",
+    ] {
         println!("cargo::rerun-if-changed=src/scan/embedded/{module}.rs");
     }
     println!("cargo::rerun-if-changed=src/text.rs");
@@ -77,7 +96,7 @@ fn main() {
         if let Some(tree) = &tree {
             rule.prepared = factor::prepare(&tree.node, &lower);
             if rule.prepared.is_none() {
-                widest = widest.max(factor::widest(&tree.node).filter(|&span| span < UNBOUNDED_SPAN).unwrap_or(0));
+                widest = widest.max(extent::widest(&tree.node).filter(|&span| span < UNBOUNDED_SPAN).unwrap_or(0));
             }
         }
         let regex = || tree.as_ref().map(|tree| &tree.node);

@@ -2,8 +2,8 @@
 
 use super::class::ByteSet;
 use super::config::{AllowlistParts, OwnParts, RuleParts};
-use super::factor::Run;
 use super::layout::{Layout, Words};
+use super::runs::Run;
 
 /// Writes rules, and what they are found by. `widest` is the longest match of a rule without places.
 pub(crate) fn write(allowlists: &[AllowlistParts], rules: &[RuleParts], widest: usize, layout: &Layout) -> Vec<u8> {

@@ -98,6 +98,24 @@ fn rules_that_allow_everything_fail_the_self_test() {
 }
 
 #[test]
+fn rules_that_allow_everything_find_nothing_in_compatible_mode() {
+    for allowed in ["regexes = ['.']", "stopwords = ['']", "paths = ['']"] {
+        let text = format!("{WORD}[[allowlists]]\n{allowed}\n");
+        assert_eq!(found(&text, Mode::Compat, "a.txt", b"word=secret\n").len(), 0, "{allowed}");
+    }
+}
+
+/// What the release build of gitleaks 8.30.1 finds, from a run of it.
+#[test]
+fn empty_matches_inside_of_a_character_are_as_many_as_gitleaks_finds() {
+    let text = "[[rules]]\nid = 'gap'\nregex = '''\\B'''\nkeywords = ['kk']\n";
+    let columns = |text: &str| -> Vec<u64> {
+        found(text, Mode::Compat, "", "kk\u{FFFD}-b \u{212A}a".as_bytes()).iter().map(|one| one.column).collect()
+    };
+    assert_eq!(columns(text), [2, 4, 6, 9]);
+}
+
+#[test]
 fn what_gitleaks_passes_over_in_a_configuration_is_refused_with_its_line() {
     for (text, line, words) in [
         ("[[rule]]\nid = 'a'\n", 1, "unknown key `rule`"),

@@ -140,8 +140,8 @@ impl CodeSet {
     /// Every byte that a member's form holds.
     pub(super) fn byte_set(&self) -> ByteSet {
         let mut set = ByteSet::default();
-        for range in self.ascii() {
-            set.insert_range(range.start(), range.end());
+        for &(first, last) in self.0.iter().take_while(|&&(first, _)| first < 0x80) {
+            set.insert_range(byte(first), byte(last.min(0x7F)));
         }
         let beyond = || self.0.iter().filter(|&&(_, last)| last >= 0x80);
         let few = beyond().all(|&(first, last)| first >= 0x80 && last - first < 8) && beyond().count() < 8;

@@ -10,9 +10,10 @@ use std::sync::Arc;
 
 use super::class::{ByteSet, Table};
 use super::config::{AllowlistParts, ContextParts, OwnParts, RequiredParts, RuleParts};
-use super::factor::{FastRun, Prepared, Run};
+use super::factor::Prepared;
 use super::layout::{Layout, Use, Uses, Words};
 use super::prefilter::Needle;
+use super::runs::{FastRun, Run};
 
 /// The bytes of a place among the rules.
 const PLACE: usize = 4;

@@ -113,10 +113,11 @@ pub(super) fn pass(text: &[u8], before: Option<Rc<Pass>>, taste: Taste) -> Optio
     Some((decoded_text, Pass { segments, depth, before }))
 }
 
-/// The parts of a text in which something can be decoded, each with so many bytes round it.
-pub(super) fn islands(text: &[u8], around: usize, taste: Taste) -> Vec<Span> {
+/// The parts of a text in which something can be decoded, each with so many bytes round it. `runs`: its long runs of
+/// value characters, of which base64 and hexadecimal digits are some.
+pub(super) fn islands(text: &[u8], runs: &[Span], around: usize, taste: Taste) -> Vec<Span> {
     let mut islands: Vec<Span> = Vec::new();
-    for (kind, encoded) in Finder::new(text) {
+    for (kind, encoded) in (Finder { runs: Some(runs), ..Finder::new(text) }) {
         let inside = islands.last().is_some_and(|last| encoded.1 <= last.1 - around.min(last.1));
         if inside || text.get(encoded.0..encoded.1).and_then(|encoded| decode(kind, encoded, taste)).is_none() {
             continue;
@@ -209,6 +210,9 @@ struct Finder<'t> {
     text: &'t [u8],
     from: usize,
     next: [Option<Option<(Kind, Span)>>; 4],
+    /// Where runs can stand, when that is known, and the first of these that is not looked through.
+    runs: Option<&'t [Span]>,
+    next_run: usize,
 }
 
 /// A run shorter than this is not taken for base64.
@@ -218,7 +222,7 @@ const SHORTEST_HEX: usize = 32;
 
 impl<'t> Finder<'t> {
     fn new(text: &'t [u8]) -> Self {
-        Self { text, from: 0, next: [None; 4] }
+        Self { text, from: 0, next: [None; 4], runs: None, next_run: 0 }
     }
 
     fn percent(&self) -> Option<(Kind, Span)> {
@@ -290,11 +294,23 @@ impl<'t> Finder<'t> {
     }
 
     /// A run of characters of base64, or of hexadecimal digits at its beginning.
-    fn run(&self) -> Option<(Kind, Span)> {
-        let mut floor = self.from;
-        let mut probe = self.from + SHORTEST_BASE64 - 1;
+    fn run(&mut self) -> Option<(Kind, Span)> {
+        let Some(runs) = self.runs else { return self.run_in(self.from, self.text.len()) };
+        while let Some(&(start, end)) = runs.get(self.next_run) {
+            let found = self.run_in(start.max(self.from), end);
+            if found.is_some() {
+                return found;
+            }
+            self.next_run += 1;
+        }
+        None
+    }
+
+    /// The same in a part of the text behind which none goes on.
+    fn run_in(&self, mut floor: usize, end: usize) -> Option<(Kind, Span)> {
+        let mut probe = floor + SHORTEST_BASE64 - 1;
         // A run of 16 covers one of any 16 places in a row, so the others need no look.
-        while let Some(&byte) = self.text.get(probe) {
+        while let Some(&byte) = self.text.get(probe).filter(|_| probe < end) {
             if !is_base64(byte) {
                 floor = probe + 1;
                 probe += SHORTEST_BASE64;

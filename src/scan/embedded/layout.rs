@@ -9,8 +9,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::class::{ByteSet, Table};
-use super::factor::{self, FastRun, Plan, Prepared, Run};
+use super::factor::{self, Plan, Prepared};
 use super::prefilter::Needle;
+use super::runs::{FastRun, LONG_RUN, Run};
 use super::translate::Node;
 
 /// What all rules of a set are found by.
@@ -146,9 +147,6 @@ fn own_texts(node: &Node) -> Vec<String> {
         }
     }
 }
-
-/// A run with its word is at least this long where the word is looked for in long runs only.
-pub(super) const LONG_RUN: usize = 16;
 
 /// Whether a short word and what must stand behind it are one long run.
 fn is_inner(word: &str, run: &Run) -> bool {

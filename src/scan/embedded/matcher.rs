@@ -3,7 +3,7 @@
 //! Promise: the matches are those of a search through the whole text, leftmost first and without
 //! overlap, whichever way they were found. Where the pattern allows it (see [`super::factor`]) only the
 //! surroundings of its own texts are searched: each place where one occurs is first judged by the bytes
-//! behind it, then by the pattern's tail alone, and only then by the pattern.
+//! behind it, then by the pattern's tail alone ([`super::walk`]), and only then by the pattern.
 
 use std::sync::OnceLock;
 
@@ -12,10 +12,14 @@ use regex_automata::hybrid::dfa::{self, DFA};
 use regex_automata::nfa::thompson;
 use regex_automata::{Anchored, Input, meta};
 
-use super::factor::{self, Extent, Factor, FastRun, Plan, Profile, Site, Surrounded};
+use super::extent::Extent;
+use super::factor::{self, Factor, Piece, Plan, Site, Surrounded, Tail};
 use super::pattern::Pattern;
 use super::plain::PlainPart;
+use super::profile::Profile;
+use super::runs::FastRun;
 use super::translate::{Node, PatternFault, Text};
+use super::walk;
 
 /// A match: first byte and one past the last.
 pub(super) type Span = (usize, usize);
@@ -47,8 +51,8 @@ pub(super) struct Near {
     profiles: Vec<Profile>,
     /// A run of bytes that must stand behind each factor's texts.
     runs: Vec<Option<FastRun>>,
-    /// How far the check can reach from a text's start in ASCII text.
-    reaches: Vec<usize>,
+    /// What is walked at each place.
+    tails: Vec<Tail>,
     /// For each of the words that were handed to [`Method::new`]: where texts stand relative to it.
     sites: Vec<Vec<Site>>,
     /// The texts themselves, where the words do not tell their places.
@@ -60,18 +64,19 @@ pub(super) struct Near {
     check: Check,
 }
 
-/// The pattern's tail (or all of it, when matches begin at the texts) as a lazy automaton.
-#[derive(Debug)]
+/// The pattern's tails as a lazy automaton, for places where a walk takes too long or is not exact.
+#[derive(Debug, Default)]
 struct Check {
-    node: Node,
     ascii: OnceLock<Option<DFA>>,
     any: OnceLock<Option<DFA>>,
 }
 
 impl Check {
-    fn dfa(&self, ascii: bool) -> Option<&DFA> {
+    fn dfa(&self, ascii: bool, tails: &[Tail]) -> Option<&DFA> {
         let (cell, text) = if ascii { (&self.ascii, Text::Ascii) } else { (&self.any, Text::Any) };
-        cell.get_or_init(|| build_dfa(&self.node, text)).as_ref()
+        let node = |piece: &Piece| piece.node.clone();
+        let tail = |tail: &Tail| Node::Concat(tail.text.iter().chain(&tail.behind).map(node).collect());
+        cell.get_or_init(|| build_dfa(&Node::Either(tails.iter().map(tail).collect()), text)).as_ref()
     }
 }
 
@@ -106,7 +111,7 @@ impl Method {
         match pattern.plan(words) {
             Plan::Everywhere => Self::Everywhere,
             Plan::Runs(surrounded) => Self::Runs(surrounded, FastRun::new(surrounded.run)),
-            Plan::Near(factors) => Near::new(pattern, factors, words).map_or(Self::Everywhere, Self::Near),
+            Plan::Near(factors) => Near::new(factors, words).map_or(Self::Everywhere, Self::Near),
         }
     }
 
@@ -134,26 +139,21 @@ impl Method {
 }
 
 impl Near {
-    fn new(pattern: &Pattern, factors: Vec<Factor>, words: &[String]) -> Option<Self> {
+    fn new(factors: Vec<Factor>, words: &[String]) -> Option<Self> {
         let sites = factor::sites(&factors, words);
         let nothing = |extent: &Extent| extent.most == Some(0);
         let bounded = |extent: &Extent| extent.most.is_some_and(|most| most <= LONGEST_CHECK);
         let anchored = factors.iter().all(|factor| nothing(&factor.before) && bounded(&factor.after));
-        let node = if anchored {
-            pattern.tree().ok()?.node.flat()
-        } else {
-            Node::Either(factors.iter().map(|factor| Node::Concat(factor.bounded_tail().to_vec())).collect())
-        };
         let mut near = Self {
             profiles: factors.iter().map(Factor::profile).collect(),
             runs: factors.iter().map(|factor| factor.run().map(FastRun::new)).collect(),
-            reaches: factors.iter().map(|factor| factor.reach(anchored)).collect(),
+            tails: factors.iter().map(Factor::bounded_tail).collect(),
             factors,
             sites: sites.clone().unwrap_or_else(|| vec![Vec::new(); words.len()]),
             own: None,
             own_texts: Vec::new(),
             anchored,
-            check: Check { node, ascii: OnceLock::new(), any: OnceLock::new() },
+            check: Check::default(),
         };
         if sites.is_none() {
             near.look_for_texts()?;
@@ -309,15 +309,13 @@ impl Near {
                 continue;
             }
             let ascii = haystack.ascii || self.tail_is_ascii(haystack.text, start, factor);
+            if self.walk(haystack.text, start, factor, ascii) == Some(false) {
+                continue;
+            }
             let input = Input::new(haystack.text).range(start..).anchored(Anchored::Yes);
-            let end = match self.run_check(&input, ascii, caches) {
-                Some(end) => end,
-                None => {
-                    let regex = pattern.regex(ascii)?;
-                    let cache = full_cache(caches, ascii, regex);
-                    regex.search_half_with(cache, &input).map(|half| half.offset())
-                }
-            };
+            let regex = pattern.regex(ascii)?;
+            let cache = full_cache(caches, ascii, regex);
+            let end = regex.search_half_with(cache, &input).map(|half| half.offset());
             if let Some(end) = end {
                 found.push((start, end));
                 free_from = end.max(start + 1);
@@ -326,17 +324,24 @@ impl Near {
         Ok(())
     }
 
-    /// The end of what the automaton finds; `None` when it gave up.
-    fn run_check(&self, input: &Input<'_>, ascii: bool, caches: &mut Caches) -> Option<Option<usize>> {
-        let dfa = self.check.dfa(ascii)?;
+    /// Whether the tail of a factor can match at a place; `None` when that is hard to tell.
+    fn walk(&self, text: &[u8], start: usize, factor: u16, ascii: bool) -> Option<bool> {
+        let factor = usize::from(factor);
+        walk::can_match(&self.factors.get(factor)?.texts, self.tails.get(factor)?, text, start, ascii)
+    }
+
+    /// The same from the automaton; `None` when it gave up.
+    fn run_check(&self, text: &[u8], start: usize, ascii: bool, caches: &mut Caches) -> Option<bool> {
+        let dfa = self.check.dfa(ascii, &self.tails)?;
         let cache = caches.check[usize::from(ascii)].get_or_insert_with(|| dfa.create_cache());
-        dfa.try_search_fwd(cache, input).ok().map(|half| half.map(|half| half.offset()))
+        let input = Input::new(text).range(start..).anchored(Anchored::Yes).earliest(true);
+        dfa.try_search_fwd(cache, &input).ok().map(|half| half.is_some())
     }
 
     /// Whether all of the text that a match could reach from `start` on is ASCII.
     fn tail_is_ascii(&self, text: &[u8], start: usize, factor: u16) -> bool {
-        let Some(reach) = self.reaches.get(usize::from(factor)) else { return false };
-        let end = (start + reach).min(text.len());
+        let Some(tail) = self.tails.get(usize::from(factor)) else { return false };
+        let end = (start + tail.reach).min(text.len());
         text.get(start..end).is_some_and(<[u8]>::is_ascii)
     }
 
@@ -359,15 +364,21 @@ impl Near {
                 continue;
             };
             let ascii = haystack.ascii || self.tail_is_ascii(text, start, place);
-            let input = Input::new(text).range(start..).anchored(Anchored::Yes).earliest(true);
-            if self.run_check(&input, ascii, caches) == Some(None) {
+            let walked = self.walk(text, start, place, ascii);
+            if walked == Some(false) {
                 continue;
             }
             let region = (
                 runs.region_start(text, start, &factor.before, haystack.ascii),
                 runs.region_end(text, start + longest(factor), &factor.after, haystack.ascii),
             );
-            if factor.after.most.is_none() && region.1 >= text.len() {
+            let is_endless = factor.after.most.is_none() && region.1 >= text.len();
+            // What is only perhaps a beginning must not be taken for one that never ends.
+            let is_certain = walked == Some(true) && (ascii || !is_endless);
+            if !is_certain && self.run_check(text, start, ascii, caches) == Some(false) {
+                continue;
+            }
+            if is_endless {
                 endless.get_or_insert(start);
             }
             regions.push(region);
@@ -459,22 +470,18 @@ fn search(
     let mut last_end = None;
     while from <= region.1 {
         let Some(one) = regex.search_with(cache, &Input::new(haystack.text).range(from..region.1)) else { break };
-        if one.is_empty() {
-            // An empty match directly behind another match is none.
-            if last_end != Some(one.end()) {
-                found.push((one.start(), one.end()));
-            }
-            from = one.end() + rune_width(haystack.text, one.end());
-        } else {
+        // An empty match directly behind another match is none.
+        if !one.is_empty() || last_end != Some(one.end()) {
             found.push((one.start(), one.end()));
-            from = one.end();
         }
+        // Past the character that was searched from: an empty match inside of it is not looked at twice.
+        from = one.end().max(from + rune_width(haystack.text, from));
         last_end = Some(one.end());
     }
     Ok(())
 }
 
-/// How far Go goes on behind an empty match: one character, or one byte where there is none.
+/// How much of a text Go takes for a character: one byte where there is none.
 fn rune_width(text: &[u8], at: usize) -> usize {
     let behind = text.get(at..).unwrap_or_default();
     let window = behind.get(..behind.len().min(4)).unwrap_or_default();

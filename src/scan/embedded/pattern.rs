@@ -7,6 +7,7 @@ use std::sync::OnceLock;
 
 use regex_automata::meta;
 
+use super::extent;
 use super::factor::{self, Plan};
 use super::translate::{self, PatternFault, Text, Tree};
 
@@ -51,7 +52,7 @@ impl Pattern {
 
     /// The longest match in bytes.
     pub(super) fn span(&self) -> usize {
-        self.tree().map_or(UNBOUNDED_SPAN, |tree| factor::widest(&tree.node).unwrap_or(UNBOUNDED_SPAN))
+        self.tree().map_or(UNBOUNDED_SPAN, |tree| extent::widest(&tree.node).unwrap_or(UNBOUNDED_SPAN))
     }
 
     /// The compiled pattern for a text of which it is known whether it is ASCII.

@@ -1,14 +1,14 @@
 //! Where the keywords of all rules occur, in one pass.
 //!
-//! Promise: every occurrence of every pattern is reported (ignoring ASCII case), overlapping ones too, and
-//! no later than [`FARTHEST`] bytes behind the place of another that was reported before it.
+//! Promise: every occurrence of every pattern is reported (ignoring ASCII case), overlapping ones too. Those
+//! of some kilobytes are reported together, in no certain order among them.
 //!
-//! Each place is judged by four bytes: they are hashed into a table of 262,144 bits in which four bytes of
-//! every pattern are marked, and only where there is a mark the patterns are compared. Of a longer pattern
-//! those four are marked which are rarest in texts, since beginnings are mostly those of plain words.
-//! Patterns of three bytes have a table of their own: with all that could follow them they would fill
-//! the other one. The table is made in microseconds, fits the first cache and has no chain of dependent loads, which is
-//! what an automaton spends its time on.
+//! Each place is judged by four bytes: three of them are hashed to a word of a table, of which the fourth
+//! is a bit. Of a longer needle those four bytes are marked which are rarest in texts, since beginnings are
+//! mostly those of plain words; of a needle of three bytes all that can follow is. Places that are marked are
+//! collected without a branch, then judged by six bytes, and only what is left is compared. The table is made
+//! in microseconds, fits the first cache and has no chain of dependent loads, which is what an automaton
+//! spends its time on.
 
 use std::borrow::Cow;
 
@@ -38,33 +38,51 @@ impl Needle {
 /// The shortest needle.
 pub(super) const SHORTEST: usize = 2;
 /// How far into a needle the bytes by which it is found can begin.
-pub(super) const FARTHEST: usize = 24;
+const FARTHEST: usize = 24;
 
-/// Bytes of the table.
-const TABLE: usize = 1 << 15;
-/// So many bytes are looked at a second time where four of them are marked.
-const SECOND: usize = 6;
-/// Bytes of the table of three bytes.
-const THREES: usize = 1 << 13;
+/// Words of the table.
+const TABLE: usize = 1 << 12;
+/// Bytes of a table that marked places are looked up in.
+const SECOND: usize = 1 << 14;
+/// So many bytes are looked at then.
+const SIX: usize = 6;
 /// Bytes of the table of pairs.
 const PAIRS: usize = 1 << 13;
-/// A needle of three bytes is marked together with what follows when that are at most so many bytes.
-const MOST_FOLLOWING: usize = 12;
 const BUCKETS: usize = 4096;
+/// So many places are judged with one load of eight bytes.
+const PLACES: usize = 5;
+/// So many loads are judged before what is marked is looked at again: in a long text, and in a short one.
+const LOADS: usize = 1024;
+const FEW_LOADS: usize = 32;
+/// A text up to this length in bytes is short.
+const SHORT: usize = FEW_LOADS * PLACES;
 /// A bit that tells capital letters from small ones, in every byte.
 const CASE: u64 = 0x2020_2020_2020_2020;
+
+/// Bytes with case taken off, such that the low six bits of a letter are not those of a digit or sign.
+#[inline(always)]
+fn folded(bytes: u64) -> u64 {
+    let lower = bytes | CASE;
+    lower ^ (lower >> 1 & CASE)
+}
+
+fn folded_byte(byte: u8) -> u64 {
+    folded(u64::from(byte)) & 0xFF
+}
 
 /// Needles, ready to be looked for.
 #[derive(Debug)]
 pub(super) struct Prefilter {
-    table: Box<[u8; TABLE]>,
-    /// What four marked bytes must go on with: a bit for each six bytes of a needle, and one for each four
-    /// where there are no six.
-    second: Box<[[u8; TABLE]; 2]>,
-    /// A bit for each needle of three bytes which almost anything can follow.
-    threes: Option<Box<[u8; THREES]>>,
-    /// A bit for each pair of bytes that is a needle which anything can follow.
+    /// For three bytes which fourth ones are marked.
+    table: Box<[u64; TABLE]>,
+    /// Bits for what needles go on with where four bytes are marked.
+    second: Box<Second>,
+    /// A bit for each needle of two bytes which anything can follow, when no single byte finds them.
     pairs: Option<Box<[u8; PAIRS]>>,
+    /// Bytes one of which each of these needles has, with the other case of letters.
+    signs: Vec<u8>,
+    /// Needles of two bytes that are found by these, and where in them they stand.
+    by_sign: Vec<(u16, usize)>,
     /// Whether there are needles of two and of three bytes.
     has: [bool; 2],
     /// Where each bucket's entries begin; one more at the end.
@@ -73,7 +91,36 @@ pub(super) struct Prefilter {
     needles: Vec<Needle>,
 }
 
-/// Bytes of a needle, case taken off, of which `mask` bytes count.
+/// What needles go on with: a bit for each six bytes, for each four of needles that have no six, for each
+/// three and each two of those that have no more.
+#[derive(Debug)]
+struct Second {
+    sixes: [u8; SECOND],
+    fours: [u8; SECOND],
+    threes: [u8; PAIRS],
+    twos: [u8; PAIRS],
+}
+
+impl Second {
+    fn mark(table: &mut [u8], hash: usize) {
+        if let Some(byte) = table.get_mut(hash >> 3) {
+            *byte |= 1 << (hash & 7);
+        }
+    }
+
+    #[inline(always)]
+    fn goes_on(&self, word: u64) -> bool {
+        let bit = |byte: u8, hash: usize| byte >> (hash & 7);
+        let (six, four, three, two) = (six_of(word), four_of(word), three_of(word), two_of(word));
+        let marked = bit(self.sixes[(six >> 3) & (SECOND - 1)], six)
+            | bit(self.fours[(four >> 3) & (SECOND - 1)], four)
+            | bit(self.threes[(three >> 3) & (PAIRS - 1)], three)
+            | bit(self.twos[(two >> 3) & (PAIRS - 1)], two);
+        marked & 1 == 1
+    }
+}
+
+/// Bytes of a needle, folded, of which `mask` bytes count.
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     bytes: u32,
@@ -92,61 +139,44 @@ impl Entry {
 impl Prefilter {
     /// `None` when there are more needles than 65,535, or too many beginnings of them.
     pub(super) fn new(needles: Vec<Needle>) -> Option<Self> {
-        let mut table = Box::new([0_u8; TABLE]);
-        let mut pairs: Option<Box<[u8; PAIRS]>> = None;
-        let mut threes: Option<Box<[u8; THREES]>> = None;
+        let mut table = Box::new([0_u64; TABLE]);
+        let mut second =
+            Box::new(Second { sixes: [0; SECOND], fours: [0; SECOND], threes: [0; PAIRS], twos: [0; PAIRS] });
         let mut entries: Vec<Entry> = Vec::with_capacity(needles.len());
-        let mut second = Box::new([[0_u8; TABLE]; 2]);
-        let mut mark = |bytes: u32, six: Option<u64>| {
-            let (slot, bit) = place_of(u64::from(bytes));
-            table[slot & (TABLE - 1)] |= bit;
-            let (which, (slot, bit)) = six.map_or((1, (slot, bit)), |six| (0, second_of(six)));
-            second[which][slot & (TABLE - 1)] |= bit;
-        };
+        let mut unbound: Vec<usize> = Vec::new();
         for (place, needle) in needles.iter().enumerate() {
             let offset = needle.rarest;
-            let four = needle.text.get(offset..)?;
-            let mut bytes = [0; 4];
-            bytes.iter_mut().zip(four).for_each(|(slot, &byte)| *slot = byte | 0x20);
-            let bytes = u32::from_le_bytes(bytes);
-            let follow = || needle.follow.iter().map(|byte| u32::from(byte | 0x20));
+            let shown = needle.text.get(offset..)?;
+            let word = shown.iter().take(SIX).rev().fold(0, |word, &byte| word << 8 | folded_byte(byte));
             let mask = match needle.text.len() {
                 0 | 1 => return None,
-                // What can follow it decides with it.
-                2 if needle.twice && !needle.follow.is_all() => {
-                    follow().for_each(|third| {
-                        follow().for_each(|fourth| mark(bytes | third << 16 | fourth << 24, None));
-                    });
-                    0xFFFF
-                }
                 2 => {
-                    let pairs = pairs.get_or_insert_with(|| Box::new([0; PAIRS]));
-                    let (slot, bit) = pair_of(u64::from(bytes));
-                    *pairs.get_mut(slot)? |= bit;
+                    Second::mark(&mut second.twos, two_of(word));
+                    if needle.twice && !needle.follow.is_all() {
+                        for third in needle.follow.iter() {
+                            mark_followed(&mut table, word | folded_byte(third) << 16, needle.follow);
+                        }
+                    } else {
+                        unbound.push(place);
+                    }
                     0xFFFF
-                }
-                3 if needle.follow.iter().count() > MOST_FOLLOWING => {
-                    let threes = threes.get_or_insert_with(|| Box::new([0; THREES]));
-                    let (slot, bit) = three_of(u64::from(bytes));
-                    *threes.get_mut(slot)? |= bit;
-                    0xFF_FFFF
                 }
                 3 => {
-                    follow().for_each(|fourth| mark(bytes | fourth << 24, None));
+                    Second::mark(&mut second.threes, three_of(word));
+                    mark_followed(&mut table, word, needle.follow);
                     0xFF_FFFF
                 }
                 _ => {
-                    let mut six = [0; 8];
-                    let whole = four.get(..SECOND).map(|bytes| {
-                        six.iter_mut().zip(bytes).for_each(|(slot, &byte)| *slot = byte | 0x20);
-                        u64::from_le_bytes(six)
-                    });
-                    mark(bytes, whole);
+                    *table.get_mut(slot_of(word))? |= 1 << (word >> 24 & 63);
+                    match shown.len() {
+                        4 | 5 => Second::mark(&mut second.fours, four_of(word)),
+                        _ => Second::mark(&mut second.sixes, six_of(word)),
+                    }
                     u32::MAX
                 }
             };
             let (needle, offset) = (u16::try_from(place).ok()?, u8::try_from(offset).ok()?);
-            entries.push(Entry { bytes, mask, needle, offset });
+            entries.push(Entry { bytes: word as u32, mask, needle, offset });
         }
         entries.sort_unstable_by_key(|entry| (entry.bucket(), entry.needle));
         let mut bucket_starts = vec![0_u16; BUCKETS + 1];
@@ -160,16 +190,49 @@ impl Prefilter {
             *start = so_far;
         }
         let has = [0xFFFF, 0xFF_FFFF].map(|mask| entries.iter().any(|entry| entry.mask == mask));
-        Some(Self {
+        let mut prefilter = Self {
             table,
             second,
-            threes,
-            pairs,
+            pairs: None,
+            signs: Vec::new(),
+            by_sign: Vec::new(),
             has,
             bucket_starts: bucket_starts.into_boxed_slice(),
             entries,
             needles,
-        })
+        };
+        prefilter.look_for_pairs(&unbound)?;
+        Some(prefilter)
+    }
+
+    /// Needles of two bytes which anything can follow: by a byte that is rare and theirs all, where there
+    /// are few such bytes.
+    fn look_for_pairs(&mut self, unbound: &[usize]) -> Option<()> {
+        let mut signs: Vec<u8> = Vec::new();
+        for &place in unbound {
+            let text = &self.needles.get(place)?.text;
+            let at = usize::from(commonness(*text.get(1)?) < commonness(*text.first()?));
+            let byte = *text.get(at)?;
+            self.by_sign.push((u16::try_from(place).ok()?, at));
+            for sign in [byte.to_ascii_lowercase(), byte.to_ascii_uppercase()] {
+                if !signs.contains(&sign) {
+                    signs.push(sign);
+                }
+            }
+        }
+        if signs.len() > 3 {
+            let mut pairs = Box::new([0_u8; PAIRS]);
+            for &place in unbound {
+                let text = &self.needles.get(place)?.text;
+                let word = folded_byte(*text.first()?) | folded_byte(*text.get(1)?) << 8;
+                Second::mark(pairs.as_mut_slice(), two_of(word));
+            }
+            self.pairs = Some(pairs);
+            self.by_sign.clear();
+            signs.clear();
+        }
+        self.signs = signs;
+        Some(())
     }
 
     /// The length of a needle in bytes.
@@ -184,53 +247,98 @@ impl Prefilter {
 
     /// Reports every occurrence in a text, with the needle's number.
     pub(super) fn scan(&self, text: &[u8], report: &mut impl FnMut(usize, usize)) {
-        let pair = |pairs: &[u8; PAIRS], word: u64| pairs[pair_of(word).0 & (PAIRS - 1)] & pair_of(word).1;
-        let three = |threes: &[u8; THREES], word: u64| threes[three_of(word).0 & (THREES - 1)] & three_of(word).1;
-        match (&self.threes, &self.pairs) {
-            (None, None) => self.scan_with(text, |_| 0, report),
-            (Some(threes), None) => self.scan_with(text, |word| three(threes, word), report),
-            (None, Some(pairs)) => self.scan_with(text, |word| pair(pairs, word), report),
-            (Some(threes), Some(pairs)) => {
-                self.scan_with(text, |word| pair(pairs, word) | three(threes, word), report);
+        let is_pair = |pairs: &[u8; PAIRS], word: u64| {
+            let two = two_of(word);
+            u64::from(pairs[(two >> 3) & (PAIRS - 1)] >> (two & 7))
+        };
+        match &self.pairs {
+            None if text.len() <= SHORT => self.scan_with::<FEW_LOADS, { FEW_LOADS * PLACES }>(text, |_| 0, report),
+            None => self.scan_with::<LOADS, { LOADS * PLACES }>(text, |_| 0, report),
+            Some(pairs) => {
+                self.scan_with::<LOADS, { LOADS * PLACES }>(text, |word| is_pair(pairs, word), report);
             }
         }
     }
 
     #[inline(always)]
-    fn scan_with(&self, text: &[u8], is_short: impl Fn(u64) -> u8, report: &mut impl FnMut(usize, usize)) {
-        let goes_on = |at: usize, four: u64| {
-            let Some(eight) = text.get(at..).and_then(<[u8]>::first_chunk::<8>) else { return true };
-            let (slot, bit) = second_of(u64::from_le_bytes(*eight) | CASE);
-            let (brief, brief_bit) = place_of(four);
-            let [longer, short] = &*self.second;
-            (longer[slot & (TABLE - 1)] & bit) | (short[brief & (TABLE - 1)] & brief_bit) | is_short(four) != 0
-        };
-        let is_beginning = |word: u64| {
-            let (slot, bit) = place_of(word);
-            (self.table[slot & (TABLE - 1)] & bit) | is_short(word)
-        };
-        let mut at = 0;
-        // Eight bytes are loaded for five places, of which each needs four.
-        while let Some(eight) = text.get(at..).and_then(<[u8]>::first_chunk::<8>) {
-            let word = u64::from_le_bytes(*eight) | CASE;
-            let some = is_beginning(word)
-                | is_beginning(word >> 8)
-                | is_beginning(word >> 16)
-                | is_beginning(word >> 24)
-                | is_beginning(word >> 32);
-            if some != 0 {
-                for place in 0..5 {
-                    let here = word >> (8 * place);
-                    if is_beginning(here) != 0 && goes_on(at + place, here) {
-                        self.verify(text, at + place, report);
+    fn scan_with<const LOADS: usize, const MOST: usize>(
+        &self,
+        text: &[u8],
+        is_pair: impl Fn(u64) -> u64,
+        report: &mut impl FnMut(usize, usize),
+    ) {
+        let is_marked = |word: u64| (self.table[slot_of(word)] >> (word >> 24 & 63)) | is_pair(word);
+        let mut marked = [0_u16; LOADS];
+        let mut places = [0_u16; MOST];
+        let mut from = 0;
+        while let Some(block) = text.get(from..).filter(|block| block.len() >= 8) {
+            let loads = ((block.len() - 8) / PLACES + 1).min(LOADS);
+            let mut count = 0;
+            for load in 0..loads {
+                let Some(eight) = block.get(load * PLACES..).and_then(<[u8]>::first_chunk::<8>) else { break };
+                let word = folded(u64::from_le_bytes(*eight));
+                let some = is_marked(word)
+                    | is_marked(word >> 8)
+                    | is_marked(word >> 16)
+                    | is_marked(word >> 24)
+                    | is_marked(word >> 32);
+                marked[count & (LOADS - 1)] = load as u16;
+                count += (some & 1) as usize;
+            }
+            let mut some = 0;
+            for &load in marked.get(..count).unwrap_or_default() {
+                let begin = usize::from(load) * PLACES;
+                let Some(eight) = block.get(begin..).and_then(<[u8]>::first_chunk::<8>) else { break };
+                let word = folded(u64::from_le_bytes(*eight));
+                for place in 0..PLACES {
+                    if let Some(slot) = places.get_mut(some) {
+                        *slot = (begin + place) as u16;
                     }
+                    some += (is_marked(word >> (8 * place)) & 1) as usize;
                 }
             }
-            at += 5;
+            let mut left = 0;
+            for place in 0..some.min(places.len()) {
+                let at = places.get(place).copied().unwrap_or_default();
+                // Too near the end for six bytes, and it is compared at once.
+                let eight = block.get(usize::from(at)..).and_then(<[u8]>::first_chunk::<8>);
+                let goes_on = eight.is_none_or(|eight| self.second.goes_on(folded(u64::from_le_bytes(*eight))));
+                if let Some(slot) = places.get_mut(left) {
+                    *slot = at;
+                }
+                left += usize::from(goes_on);
+            }
+            for &at in places.get(..left).unwrap_or_default() {
+                self.verify(text, from + usize::from(at), report);
+            }
+            if !self.signs.is_empty() {
+                self.scan_for_signs(text, from, from + loads * PLACES, report);
+            }
+            from += loads * PLACES;
         }
-        while at + SHORTEST <= text.len() {
-            self.verify(text, at, report);
-            at += 1;
+        while from + SHORTEST <= text.len() {
+            self.verify(text, from, report);
+            from += 1;
+        }
+    }
+
+    #[inline(never)]
+    fn scan_for_signs(&self, text: &[u8], from: usize, to: usize, report: &mut impl FnMut(usize, usize)) {
+        let part = text.get(from..to).unwrap_or_default();
+        let mut at_sign = |at: usize| {
+            for &(needle, offset) in &self.by_sign {
+                if let Some(begin) = (from + at).checked_sub(offset)
+                    && self.stands_at(text, begin, usize::from(needle))
+                {
+                    report(begin, usize::from(needle));
+                }
+            }
+        };
+        match *self.signs.as_slice() {
+            [one] => memchr::memchr_iter(one, part).for_each(&mut at_sign),
+            [one, other] => memchr::memchr2_iter(one, other, part).for_each(&mut at_sign),
+            [one, other, third] => memchr::memchr3_iter(one, other, third, part).for_each(&mut at_sign),
+            _ => {}
         }
     }
 
@@ -243,7 +351,7 @@ impl Prefilter {
             bytes.iter_mut().zip(rest).for_each(|(slot, &byte)| *slot = byte);
             bytes
         });
-        let word = u32::from_le_bytes(bytes) | CASE as u32;
+        let word = folded(u64::from(u32::from_le_bytes(bytes))) as u32;
         let [pairs, threes] = self.has;
         for (mask, is_wanted) in [(u32::MAX, true), (0xFF_FFFF, threes), (0xFFFF, pairs)] {
             if !is_wanted {
@@ -282,9 +390,21 @@ impl Prefilter {
     }
 }
 
+/// Marks three bytes with every fourth one that can follow.
+fn mark_followed(table: &mut [u64; TABLE], word: u64, follow: ByteSet) {
+    let bits = if follow.is_all() {
+        u64::MAX
+    } else {
+        follow.iter().fold(0, |bits, byte| bits | 1 << (folded_byte(byte) & 63))
+    };
+    if let Some(slot) = table.get_mut(slot_of(word)) {
+        *slot |= bits;
+    }
+}
+
 /// Where in a text the four bytes begin that are rarest in others.
 fn rarest(text: &[u8]) -> usize {
-    let needed = if text.len() < SECOND { 4 } else { SECOND };
+    let needed = if text.len() < SIX { 4 } else { SIX };
     let last = text.len().saturating_sub(needed).min(FARTHEST);
     let cost = |offset: usize| -> u32 {
         let four = text.get(offset..offset + 4).unwrap_or_default();
@@ -311,41 +431,59 @@ fn commonness(byte: u8) -> u32 {
     }
 }
 
-/// What pairs of letters that often follow each other add.
+/// Pairs of letters that often follow each other: a bit for each second one.
+const HABITS: [u32; 32] = {
+    let pairs = b"thheinerreonanatenesstedntoresartiitiscoarseleteconsmefoliiolaelcaceecurstdeprrorimatr";
+    let mut table = [0; 32];
+    let mut at = 0;
+    while at < pairs.len() {
+        table[pairs[at] as usize & 31] |= 1 << (pairs[at + 1] & 31);
+        at += 2;
+    }
+    table
+};
+
+/// What such a pair adds.
 fn habit(one: u8, other: u8) -> u32 {
-    const HABITS: &[u8] = b"thheinerreonanatenesstedntoresartiitiscoarseleteconsmefoliiolaelcaceecurstdeprrorimatr";
-    let pair = [one.to_ascii_lowercase(), other.to_ascii_lowercase()];
-    if HABITS.chunks_exact(2).any(|habit| habit == pair) { 5 } else { 0 }
+    let is_one = one.is_ascii_alphabetic() && other.is_ascii_alphabetic();
+    let habits = HABITS.get(usize::from(one & 31)).copied().unwrap_or_default();
+    if is_one && habits >> (other & 31) & 1 == 1 { 5 } else { 0 }
 }
 
-/// Byte and bit of the table of pairs for two bytes of which case is taken off already.
+// The numbers of hashes are those of folded bytes, of which more may follow than count.
+
+/// The number of two bytes.
 #[inline(always)]
-fn pair_of(word: u64) -> (usize, u8) {
-    ((word & 0xFFFF) as usize >> 3, 1 << (word & 7))
+fn two_of(word: u64) -> usize {
+    (word & 0xFFFF) as usize
 }
 
-/// Byte and bit of the table for four bytes of which case is taken off already.
+/// The word of the table for three bytes.
 #[inline(always)]
-fn place_of(word: u64) -> (usize, u8) {
-    let hash = ((word & 0xFFFF_FFFF) as u32).wrapping_mul(0x9E37_79B1) >> 14;
-    ((hash >> 3) as usize, 1 << (hash & 7))
+fn slot_of(word: u64) -> usize {
+    // What the fourth byte is multiplied by has no bits left.
+    ((word as u32).wrapping_mul(0x9E37_79B1 << 8) >> 20) as usize & (TABLE - 1)
 }
 
-/// Byte and bit of the table of six bytes of which case is taken off already.
+/// The number of three bytes.
 #[inline(always)]
-fn second_of(word: u64) -> (usize, u8) {
-    let hash = (word << 16).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 46;
-    ((hash >> 3) as usize, 1 << (hash & 7))
+fn three_of(word: u64) -> usize {
+    ((word as u32).wrapping_mul(0xC2B2_AE35 << 8) >> 16) as usize
 }
 
-/// Byte and bit of the table of three bytes of which case is taken off already.
+/// The number of four bytes.
 #[inline(always)]
-fn three_of(word: u64) -> (usize, u8) {
-    let hash = ((word & 0xFF_FFFF) as u32).wrapping_mul(0xC2B2_AE35) >> 16;
-    ((hash >> 3) as usize, 1 << (hash & 7))
+fn four_of(word: u64) -> usize {
+    ((word as u32).wrapping_mul(0x9E37_79B1) >> 15) as usize
 }
 
-/// The bucket of some bytes of which case is taken off already.
+/// The number of six bytes.
+#[inline(always)]
+fn six_of(word: u64) -> usize {
+    ((word << 16).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 47) as usize
+}
+
+/// The bucket of some bytes.
 #[inline(always)]
 fn bucket(bytes: u32) -> usize {
     (bytes.wrapping_mul(0x85EB_CA6B) >> 20) as usize % BUCKETS

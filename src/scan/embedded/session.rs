@@ -115,6 +115,8 @@ struct EmbeddedSession<'e> {
     reading: Reading,
     /// The first finding of the item that is read.
     first: usize,
+    /// What is read is the self-test's.
+    is_self_test: bool,
 }
 
 /// Where a text begins in its item, and which of what is found there counts.
@@ -176,7 +178,14 @@ const LEAST_MARGIN: usize = 64 << 10;
 impl<'e> EmbeddedSession<'e> {
     fn new(shared: &'e Shared, options: Options) -> Self {
         let wanted = Wanted { compat: options.compat, decode_depth: options.decode_depth };
-        Self { shared, options, detector: Detector::new(shared, wanted), reading: Reading::default(), first: 0 }
+        Self {
+            shared,
+            options,
+            detector: Detector::new(shared, wanted),
+            reading: Reading::default(),
+            first: 0,
+            is_self_test: false,
+        }
     }
 
     /// Everything of an item or a member: its bytes as they are, and what they unpack to. An item's own
@@ -500,7 +509,9 @@ impl<'e> EmbeddedSession<'e> {
         base: Base,
     ) -> Result<Option<(usize, usize)>, EngineFault> {
         let place = seen.place;
-        if allowlist::any_allows_place(&self.shared.set.allowlists, place).map_err(|error| pattern_fault(&error))? {
+        let is_exempt = self.options.compat && self.is_self_test;
+        let lists = &self.shared.set.allowlists;
+        if !is_exempt && allowlist::any_allows_place(lists, place).map_err(|error| pattern_fault(&error))? {
             return Ok(None);
         }
         let first_line = usize::try_from(base.line).unwrap_or(usize::MAX) + 1;
@@ -557,6 +568,7 @@ impl<'e> EmbeddedSession<'e> {
             Item { kind: ItemKind::Blob, oid: None, size: 0, path: None, commit: None, elsewhere: Elsewhere::Nowhere };
         let subject = Subject { item: &item, part: 0, seen: &[Seen::default()], within: &[] };
         let found = std::mem::take(&mut self.reading.findings);
+        self.is_self_test = true;
         let mut passed = false;
         for _ in 0..selftest::ATTEMPTS {
             let Some(text) = self.shared.self_test.text() else { break };
@@ -566,6 +578,7 @@ impl<'e> EmbeddedSession<'e> {
                 break;
             }
         }
+        self.is_self_test = false;
         self.reading.findings = found;
         Ok(passed)
     }

@@ -6,9 +6,7 @@
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use super::class::ByteSet;
-use super::factor::{FastRun, Run};
-pub(super) use super::layout::{LONG_RUN, Use};
+pub(super) use super::layout::Use;
 use super::layout::{Uses, View};
 use super::matcher::Method;
 use super::pattern::{Pattern, UNBOUNDED_SPAN};
@@ -28,8 +26,6 @@ pub(super) struct Shared {
     /// The same for short needles that are the beginning of a long run.
     pub(super) inner: Prefilter,
     pub(super) inner_uses: Uses,
-    /// The runs in which these stand.
-    pub(super) long_run: FastRun,
     /// Rules that are always tried.
     pub(super) always: Vec<usize>,
     /// Whether a rule is tried wherever it has a candidate, its keywords or not.
@@ -59,13 +55,11 @@ impl Shared {
     pub(super) fn new(set: Arc<RuleSet>, self_test: SelfTest) -> Option<Self> {
         let (mut layout, widest) = set.laid_out()?;
         layout.add_last(self_test.mark())?;
-        let long_run = FastRun::new(Run { bytes: ByteSet::VALUE, least: LONG_RUN, from: 0, to: 0 });
         Some(Self {
             prefilter: Prefilter::new(layout.words.needles)?,
             uses: layout.words.uses,
             inner: Prefilter::new(layout.inner.needles)?,
             inner_uses: layout.inner.uses,
-            long_run,
             always: layout.always,
             by_candidates: layout.by_candidates,
             single: layout.single,

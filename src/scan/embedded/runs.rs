@@ -1,0 +1,240 @@
+//! Runs of bytes that a match must hold, and how they are looked for.
+//!
+//! Promise: what [`FastRun`] does not find is not there; bytes that cannot decide are not looked at.
+
+use std::sync::Arc;
+
+use super::class::{ByteSet, Table};
+use super::extent::{Extent, extent};
+use super::translate::Node;
+
+/// A run of bytes near a text, without which the pattern cannot match there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Run {
+    pub(super) bytes: ByteSet,
+    /// Its least length.
+    pub(super) least: usize,
+    /// Where it can begin, counted from the end of the text.
+    pub(super) from: usize,
+    pub(super) to: usize,
+}
+
+/// A run that is looked for often.
+#[derive(Clone, Debug)]
+pub(super) struct FastRun {
+    pub(super) run: Run,
+    table: Arc<Table>,
+}
+
+impl FastRun {
+    pub(super) fn new(run: Run) -> Self {
+        Self { run, table: Arc::new(run.bytes.table()) }
+    }
+
+    /// The same with a table that was made already.
+    pub(super) fn with_table(run: Run, table: Arc<Table>) -> Self {
+        Self { run, table }
+    }
+
+    /// Whether there is one in what stands behind a text.
+    #[inline]
+    pub(super) fn stands_in(&self, behind: &[u8]) -> bool {
+        let Run { least, from, to, .. } = self.run;
+        let mut begin = from;
+        // Looked at from the back: the last byte that does not belong says where the next can begin.
+        while begin <= to {
+            let Some(window) = behind.get(begin..begin + least) else { return false };
+            match window.iter().rposition(|&byte| !self.table.contains(byte)) {
+                None => return true,
+                Some(at) => begin += at + 1,
+            }
+        }
+        false
+    }
+
+    /// Every longest run in a text, in order.
+    pub(super) fn all_in(&self, text: &[u8]) -> Vec<(usize, usize)> {
+        let mut runs = Vec::new();
+        let least = self.run.least.max(1);
+        let (mut floor, mut probe) = (0, least - 1);
+        let belongs = |byte: &u8| self.table.contains(*byte);
+        // A run covers one of any `least` places in a row, so the others need no look.
+        while let Some(byte) = text.get(probe) {
+            if !belongs(byte) {
+                floor = probe + 1;
+                probe += least;
+                continue;
+            }
+            // It would hold one of the two places half its length away.
+            let half = least / 2;
+            if let (Some(before), Some(behind)) =
+                (probe.checked_sub(half).and_then(|at| text.get(at)), text.get(probe + half))
+                && !belongs(behind)
+                && (!belongs(before) || probe - half < floor)
+            {
+                floor = probe + half + 1;
+                probe = floor + least - 1;
+                continue;
+            }
+            let front = text.get(floor..probe).unwrap_or_default();
+            let start = front.iter().rposition(|byte| !belongs(byte)).map_or(floor, |at| floor + at + 1);
+            // Looked at from the back again: most are too short.
+            let needed = text.get(probe..start + least).unwrap_or_default();
+            if let Some(at) = needed.iter().rposition(|byte| !belongs(byte)) {
+                floor = probe + at + 1;
+                probe = floor + least - 1;
+                continue;
+            }
+            let rest = text.get(probe..).unwrap_or_default();
+            let end = rest.iter().position(|byte| !belongs(byte)).map_or(text.len(), |at| probe + at);
+            if end - start >= least {
+                runs.push((start, end));
+            }
+            floor = end + 1;
+            probe = end + least;
+        }
+        runs
+    }
+}
+
+/// Whether a byte is one of [`ByteSet::VALUE`], without a table: compilers look at many at once.
+#[inline(always)]
+const fn is_value(byte: u8) -> bool {
+    ((byte | 0x20).wrapping_sub(b'a') < 26)
+        | (byte.wrapping_sub(b'-') < 14)
+        | (byte == b'_')
+        | (byte == b'+')
+        | (byte == b'=')
+        | (byte == b'~')
+        | (byte == 0xC5)
+        | (byte == 0xBF)
+        | (byte == 0xE2)
+        | (byte == 0x84)
+        | (byte == 0xAA)
+}
+
+const _: () = {
+    let words = ByteSet::VALUE.words();
+    let mut byte = 0;
+    while byte < 256 {
+        assert!(is_value(byte as u8) == (words[byte >> 6] >> (byte & 63) & 1 == 1));
+        byte += 1;
+    }
+};
+
+/// A run of value characters is long from here on.
+pub(super) const LONG_RUN: usize = 16;
+/// So many bytes are judged at once.
+const JUDGED: usize = 2048;
+
+/// Every longest run of at least [`LONG_RUN`] value characters, in order.
+pub(super) fn long_runs(text: &[u8]) -> Vec<(usize, usize)> {
+    let mut runs = Runs { found: Vec::new(), begin: None };
+    let mut judged = [0_u8; JUDGED];
+    for (place, block) in text.chunks(JUDGED).enumerate() {
+        judged.iter_mut().zip(block).for_each(|(slot, &byte)| *slot = u8::from(is_value(byte)).wrapping_neg());
+        let offset = place * JUDGED;
+        let (words, rest) = judged.get(..block.len()).unwrap_or_default().as_chunks::<8>();
+        for (place, word) in words.iter().enumerate() {
+            let word = u64::from_le_bytes(*word);
+            let at = offset + place * 8;
+            match runs.begin {
+                // Most words are neither all values nor the end of a long run.
+                None if word >> 56 == 0 => {}
+                None => runs.begin = Some(at + 8 - (!word).leading_zeros() as usize / 8),
+                Some(_) if word == u64::MAX => {}
+                Some(_) => {
+                    runs.end(at + (!word).trailing_zeros() as usize / 8);
+                    let behind = (!word).leading_zeros() as usize / 8;
+                    runs.begin = (behind > 0).then_some(at + 8 - behind);
+                }
+            }
+        }
+        let at = offset + words.len() * 8;
+        for (place, &is_value) in rest.iter().enumerate() {
+            match (runs.begin, is_value) {
+                (None, 0) | (Some(_), u8::MAX) => {}
+                (Some(_), _) => runs.end(at + place),
+                (None, _) => runs.begin = Some(at + place),
+            }
+        }
+    }
+    runs.end(text.len());
+    runs.found
+}
+
+struct Runs {
+    found: Vec<(usize, usize)>,
+    /// Where a run began that has not ended.
+    begin: Option<usize>,
+}
+
+impl Runs {
+    fn end(&mut self, end: usize) {
+        if let Some(begin) = self.begin.take()
+            && end - begin >= LONG_RUN
+        {
+            self.found.push((begin, end));
+        }
+    }
+}
+
+/// The longest run that every text of a sequence holds.
+pub(super) fn best_run(parts: &[(&Node, Extent)]) -> Option<Run> {
+    let mut best: Option<Run> = None;
+    let mut before = Extent::NOTHING;
+    for (place, &(node, own)) in parts.iter().enumerate() {
+        let Some(farthest) = before.most.filter(|&most| most <= FARTHEST_RUN) else { return best };
+        let mut consider = |run: Run| {
+            if run.least >= SHORTEST_RUN && best.is_none_or(|best| best.least < run.least) {
+                best = Some(run);
+            }
+        };
+        let mut inside = Extent::NOTHING;
+        for &(_, part) in parts.get(place..).unwrap_or_default() {
+            inside = inside.then(part);
+            if !inside.bytes.is_value() {
+                break;
+            }
+            consider(Run { bytes: inside.bytes, least: inside.least, from: before.least, to: farthest });
+        }
+        if let Node::Either(branches) = node
+            && let Some(run) = run_of_any(branches)
+        {
+            consider(Run { from: run.from + before.least, to: run.to + farthest, ..run });
+        }
+        before = before.then(own);
+    }
+    best
+}
+
+/// A run that stands in a text of any of the branches.
+fn run_of_any(branches: &[Node]) -> Option<Run> {
+    let mut runs = branches.iter().map(|branch| match branch {
+        Node::Concat(nodes) => best_run(&measured(nodes)),
+        other => best_run(&measured(std::slice::from_ref(other))),
+    });
+    let first = runs.next()??;
+    runs.try_fold(first, |all, run| Some(all.or(run?)))
+}
+
+fn measured(nodes: &[Node]) -> Vec<(&Node, Extent)> {
+    nodes.iter().map(|node| (node, extent(node))).collect()
+}
+
+/// A shorter run decides nothing.
+const SHORTEST_RUN: usize = 6;
+/// A run that can be farther off is not looked for, in bytes.
+const FARTHEST_RUN: usize = 512;
+
+impl Run {
+    /// One that either of the two is.
+    pub(super) fn or(self, other: Self) -> Self {
+        Self {
+            bytes: self.bytes.union(other.bytes),
+            least: self.least.min(other.least),
+            from: self.from.min(other.from),
+            to: self.to.max(other.to),
+        }
+    }
+}

@@ -1,0 +1,233 @@
+//! Whether the parts of a pattern can match at a place, without compiling them.
+//!
+//! Promise: for ASCII text the answer is exact; for other text a "no" is. Most places where a rule's words
+//! occur are no match, and most rules never have one: an automaton for each would be made for nothing.
+//!
+//! What is kept is the set of places that the parts so far can end at, as ranges: a class that is repeated turns
+//! a range into a range, however long it is.
+
+use super::class::{ByteSet, CodeSet};
+use super::factor::{Piece, Tail};
+use super::translate::{Look, Node};
+
+/// So many steps are made for one place; more is an automaton's work.
+const MOST_STEPS: usize = 2048;
+
+/// Whether `tail`, which begins with one of `texts`, can match from `start` on; `None` when that is hard to tell.
+///
+/// `ascii`: whether all that the tail can reach is known to be.
+pub(super) fn can_match(texts: &[Vec<u8>], tail: &Tail, text: &[u8], start: usize, ascii: bool) -> Option<bool> {
+    let mut walk = Walk { text, start, ascii, steps: MOST_STEPS };
+    let mut places = Places::default();
+    let rest = text.get(start..).unwrap_or_default();
+    let longest = texts.iter().map(Vec::len).max().unwrap_or(0);
+    // Signs that count as letters have other lengths than these.
+    if rest.get(..longest.min(rest.len())).is_some_and(<[u8]>::is_ascii) {
+        for text in texts {
+            if rest.get(..text.len()).is_some_and(|there| there.eq_ignore_ascii_case(text)) {
+                let end = u32::try_from(text.len()).ok()?;
+                places = places.with(&Places::only(end, end))?;
+            }
+        }
+        if walk.all(&tail.behind, places)?.is_empty() {
+            return Some(false);
+        }
+    }
+    // Perhaps there are capital letters where there must be small ones.
+    let places = walk.all(&tail.text, Places::only(0, 0))?;
+    Some(!walk.all(&tail.behind, places)?.is_empty())
+}
+
+/// So many ranges are kept; more is an automaton's work.
+const MOST_RANGES: usize = 12;
+
+/// Places counted from the start: sorted ranges, both ends included, which neither overlap nor touch.
+#[derive(Clone, Copy, Default)]
+struct Places {
+    ranges: [(u32, u32); MOST_RANGES],
+    count: usize,
+}
+
+impl Places {
+    fn only(first: u32, last: u32) -> Self {
+        let mut places = Self { count: 1, ..Self::default() };
+        places.ranges[0] = (first, last);
+        places
+    }
+
+    fn all(&self) -> &[(u32, u32)] {
+        self.ranges.get(..self.count).unwrap_or_default()
+    }
+
+    fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// Adds a range that begins no earlier than those before.
+    fn push(&mut self, range: (u32, u32)) -> Option<()> {
+        if let Some(last) = self.count.checked_sub(1).and_then(|last| self.ranges.get_mut(last))
+            && range.0 <= last.1.saturating_add(1)
+        {
+            last.1 = last.1.max(range.1);
+            return Some(());
+        }
+        *self.ranges.get_mut(self.count)? = range;
+        self.count += 1;
+        Some(())
+    }
+
+    /// Both.
+    fn with(&self, other: &Self) -> Option<Self> {
+        let (mut both, mut one, mut other) = (Self::default(), self.all(), other.all());
+        loop {
+            let next = match (one.first(), other.first()) {
+                (Some(first), Some(second)) if first.0 <= second.0 => &mut one,
+                (_, Some(_)) => &mut other,
+                (Some(_), None) => &mut one,
+                (None, None) => return Some(both),
+            };
+            let (range, rest) = next.split_first()?;
+            *next = rest;
+            both.push(*range)?;
+        }
+    }
+}
+
+struct Walk<'t> {
+    text: &'t [u8],
+    /// Where places are counted from.
+    start: usize,
+    ascii: bool,
+    steps: usize,
+}
+
+impl Walk<'_> {
+    fn all(&mut self, pieces: &[Piece], mut places: Places) -> Option<Places> {
+        for piece in pieces {
+            if places.is_empty() {
+                break;
+            }
+            places = self.step(&piece.node, Some(piece.extent.bytes), &places)?;
+        }
+        Some(places)
+    }
+
+    /// Where a part can end that begins at one of these places. `bytes`: what it holds, where that is known.
+    fn step(&mut self, node: &Node, bytes: Option<ByteSet>, from: &Places) -> Option<Places> {
+        self.steps = self.steps.checked_sub(1)?;
+        match node {
+            Node::Empty => Some(*from),
+            Node::Look(look) => self.look(*look, from),
+            Node::AnyByte => self.class(ByteSet::ALL, 1, Some(1), from),
+            Node::Set(set) => {
+                let (least, most) = self.lengths(set);
+                self.class(bytes.unwrap_or_else(|| set.byte_set()), least, Some(most), from)
+            }
+            Node::Group(_, node) => self.step(node, bytes, from),
+            Node::Concat(nodes) => {
+                let mut places = *from;
+                for node in nodes {
+                    if places.is_empty() {
+                        break;
+                    }
+                    places = self.step(node, None, &places)?;
+                }
+                Some(places)
+            }
+            Node::Either(nodes) => {
+                let mut ends = Places::default();
+                for node in nodes {
+                    ends = ends.with(&self.step(node, None, from)?)?;
+                }
+                Some(ends)
+            }
+            Node::Repeat { node, least, most, .. } => {
+                let times = |times: u32, length: usize| (times as usize).saturating_mul(length);
+                if let Node::Set(set) = &**node {
+                    let (shortest, longest) = self.lengths(set);
+                    let bytes = bytes.unwrap_or_else(|| set.byte_set());
+                    return self.class(bytes, times(*least, shortest), most.map(|most| times(most, longest)), from);
+                }
+                self.rounds(node, *least, *most, from)
+            }
+        }
+    }
+
+    fn lengths(&self, set: &CodeSet) -> (usize, usize) {
+        if self.ascii { (1, 1) } else { set.lengths() }
+    }
+
+    /// Where bytes of a class end, so many of them.
+    fn class(&mut self, bytes: ByteSet, least: usize, most: Option<usize>, from: &Places) -> Option<Places> {
+        let mut ends = Places::default();
+        for &(first, last) in from.all() {
+            let (mut begin, last) = (self.start + first as usize, self.start + last as usize);
+            while begin <= last {
+                // The longest run from here on that can be of use.
+                let reach = most.map_or(self.text.len(), |most| last.saturating_add(most).min(self.text.len()));
+                let run = self.text.get(begin..reach).unwrap_or_default();
+                let run = run.iter().position(|&byte| !bytes.contains(byte)).unwrap_or(run.len());
+                self.steps = self.steps.checked_sub(1 + run / 8)?;
+                let run_end = begin + run;
+                // All that begin within it, and have room for the least.
+                if let Some(latest) = run_end.checked_sub(least).filter(|&latest| latest >= begin) {
+                    let latest = latest.min(last);
+                    let end = most.map_or(run_end, |most| latest.saturating_add(most).min(run_end));
+                    ends.push((self.counted(begin + least)?, self.counted(end)?))?;
+                }
+                begin = run_end + 1;
+            }
+        }
+        Some(ends)
+    }
+
+    fn counted(&self, place: usize) -> Option<u32> {
+        u32::try_from(place - self.start).ok()
+    }
+
+    fn rounds(&mut self, node: &Node, least: u32, most: Option<u32>, from: &Places) -> Option<Places> {
+        let mut ends = if least == 0 { *from } else { Places::default() };
+        let mut round = *from;
+        for count in 1..=most.unwrap_or(u32::MAX) {
+            round = self.step(node, None, &round)?;
+            if round.is_empty() {
+                break;
+            }
+            if count >= least {
+                let more = ends.with(&round)?;
+                if more.all() == ends.all() {
+                    break;
+                }
+                ends = more;
+            }
+        }
+        Some(ends)
+    }
+
+    fn look(&mut self, look: Look, from: &Places) -> Option<Places> {
+        let mut held = Places::default();
+        for &(first, last) in from.all() {
+            self.steps = self.steps.checked_sub((last - first) as usize)?;
+            for place in first..=last {
+                if self.holds(look, self.start + place as usize) {
+                    held.push((place, place))?;
+                }
+            }
+        }
+        Some(held)
+    }
+
+    fn holds(&self, look: Look, at: usize) -> bool {
+        let before = at.checked_sub(1).and_then(|before| self.text.get(before)).copied();
+        let behind = self.text.get(at).copied();
+        let is_word = |byte: Option<u8>| byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+        match look {
+            Look::TextStart => before.is_none(),
+            Look::TextEnd => behind.is_none(),
+            Look::LineStart => before.is_none_or(|byte| byte == b'\n'),
+            Look::LineEnd => behind.is_none_or(|byte| byte == b'\n'),
+            Look::Word => is_word(before) != is_word(behind),
+            Look::NotWord => is_word(before) == is_word(behind),
+        }
+    }
+}

@@ -12,6 +12,7 @@ use std::process::{Command, Stdio};
 
 use bstr::ByteSlice;
 
+use crate::command::git_files;
 use crate::command::plan::GitContext;
 use crate::payload::Fault;
 use crate::text::SafeText;
@@ -23,9 +24,13 @@ use crate::world::World;
 /// # Errors
 /// When git cannot tell.
 pub fn folder(world: &World, git: &GitContext) -> Result<PathBuf, Fault> {
-    let recorded = world.git(git, ["config", "--type=path", "--get", "tyran.hooksPath"]).run()?;
-    if recorded.status.success() {
-        return Ok(git.dir.join(path(&recorded.stdout)));
+    // Where git's files are plain enough to be read here, most say nothing of it: no need to ask git.
+    let plain = git_files::read(world, git);
+    if plain.is_none_or(|settings| settings.iter().any(|setting| setting.key == "tyran.hookspath")) {
+        let recorded = world.git(git, ["config", "--type=path", "--get", "tyran.hooksPath"]).run()?;
+        if recorded.status.success() {
+            return Ok(git.dir.join(path(&recorded.stdout)));
+        }
     }
     let common = world.git(git, ["rev-parse", "--path-format=absolute", "--git-common-dir"]).stdout()?;
     Ok(PathBuf::from(path(&common)).join("hooks"))

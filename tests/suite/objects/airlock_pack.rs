@@ -109,3 +109,26 @@ fn airlock_reads_the_bytes_that_a_forged_pack_index_sends() {
     let found = sent(&repo, &["HEAD"], &[]).unwrap();
     assert!(found.contains(&secret) && !found.contains(&clean), "{found:?}");
 }
+
+#[test]
+fn airlock_takes_what_a_ref_brings_that_the_client_rejects() {
+    let sandbox = Sandbox::new();
+    let repo = sandbox.repo("work");
+    repo.commit("one.txt", "1");
+    let base = repo.git(&["rev-parse", "HEAD"]);
+    repo.git(&["branch", "other"]);
+    repo.git(&["push", "-q", "origin", "main"]);
+    repo.git(&["commit", "-q", "--amend", "-m", "another"]);
+    repo.commit("rejected.txt", "of the rejected ref");
+    let blob = repo.git(&["rev-parse", "HEAD:rejected.txt"]);
+    repo.git(&["switch", "-q", "other"]);
+    repo.commit("two.txt", "2");
+    let said = sent(&repo, &["main", "other"], &[&base]).unwrap();
+    assert!(said.contains(&blob));
+    let push =
+        repo.sandbox.command("git").current_dir(&repo.dir).args(["push", "-q", "origin", "main", "other"]).output();
+    assert!(!push.unwrap().status.success(), "main is rejected");
+    for id in &said {
+        assert!(!sandbox.git("work.git", &["cat-file", "-t", id]).is_empty(), "{id} was not sent");
+    }
+}

@@ -322,6 +322,28 @@ fn baseline_that_cannot_be_read_accepts_nothing_and_is_told() {
 }
 
 #[test]
+fn allowlists_of_the_reviewed_configuration_count() {
+    let secret = token(77);
+    for (config, accepted) in [
+        ("[allowlist]\npaths = ['''tests/.*''']\n", true),
+        ("[[allowlists]]\nregexes = ['''^fixture = ''']\nregexTarget = 'line'\n", true),
+        ("[[allowlists]]\ntargetRules = ['gitlab-pat']\npaths = ['''^tests/''']\n", true),
+        ("[[rules]]\nid = 'gitlab-pat'\nregex = 'x'\n[[rules.allowlists]]\npaths = ['''fixture''']\n", true),
+        ("[[allowlists]]\ntargetRules = ['slack-bot-token']\npaths = ['''^tests/''']\n", false),
+        ("[[allowlists]]\ncondition = 'AND'\npaths = ['''^tests/''']\nstopwords = ['absent']\n", false),
+        ("[allowlist]\npaths = ['''docs/.*''']\n", false),
+        ("[extend]\nuseDefault = true\ndisabledRules = ['gitlab-pat']\n", false),
+        ("[allowlist]\npaths = ['''(''']\n", false),
+    ] {
+        let sandbox = Sandbox::new();
+        let repo = feature(&sandbox, &secret);
+        assert!(is_kept(&push(&repo, &["origin", "feature"]), &secret));
+        publish_on_main(&repo, ".gitleaks.toml", config.as_bytes());
+        assert_eq!(is_kept(&push(&repo, &["origin", "feature"]), &secret), !accepted, "{config}");
+    }
+}
+
+#[test]
 fn inline_comment_counts_only_where_the_identical_line_is_there() {
     for comment in ["gitleaks:allow", "tyran:allow"] {
         let sandbox = Sandbox::new();

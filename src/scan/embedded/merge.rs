@@ -58,6 +58,11 @@ pub(super) fn compiled_rule(compiled: &Compiled, place: usize) -> Result<Rule, R
     Merger::new(Mode::Strict).rule(parts, &Origin::Builtin).map(|draft| draft.rule)
 }
 
+/// One allowlist of a configuration.
+pub(super) fn allowlist(parts: AllowlistParts, origin: &Origin) -> Result<Allowlist, RulesFault> {
+    Merger::new(Mode::Compat).allowlist(parts, origin)
+}
+
 fn damaged() -> RulesFault {
     fault(&Origin::Builtin, None, "are damaged".to_owned(), "build the program again")
 }

@@ -3,6 +3,7 @@
 //! Promise: for the same configuration it finds what gitleaks 8.30.1 finds, and it also reads what
 //! gitleaks skips in silence.
 
+mod accepted;
 pub mod allowlist;
 mod alphabet;
 mod archive;
@@ -46,6 +47,7 @@ mod walk;
 mod wide;
 mod windows;
 
+pub use accepted::Accepted;
 pub use config::{Mode, Origin, RulesFault};
 pub use rules::{Rule, RuleSet};
 pub(in crate::scan) use session::tree_names;

@@ -20,6 +20,9 @@ pub const IGNORE_NAME: &str = ".gitleaksignore";
 /// The baseline's name, at the repository's top.
 pub const BASELINE_NAME: &str = ".gitleaks-baseline.json";
 
+/// The configuration's name, at the repository's top.
+pub const CONFIG_NAME: &str = ".gitleaks.toml";
+
 /// An ignore file, read.
 #[derive(Debug, Default)]
 pub struct IgnoreFile {

@@ -6,7 +6,7 @@
 //! is told which and why. What adds or widens one is a question for a person ([`widened`]).
 //!
 //! Forms: tyran's own `.tyran-allow` ([`allow_file`]); gitleaks' `.gitleaksignore` and a baseline in
-//! `.gitleaks-baseline.json` ([`gitleaks`]); the comments `tyran:allow` and `gitleaks:allow`. All of
+//! `.gitleaks-baseline.json` ([`gitleaks`]), and the allowlists of `.gitleaks.toml`; the comments `tyran:allow` and `gitleaks:allow`. All of
 //! them at the repository's top.
 
 pub mod allow_file;
@@ -18,6 +18,7 @@ use bstr::{BStr, ByteSlice};
 use crate::payload::{Fault, Item, ItemKind, Payload, RemoteSide};
 use crate::text::SafeText;
 
+use super::embedded::Accepted;
 use super::fingerprint::{self, Fingerprint};
 use super::{Finding, Secret};
 use allow_file::AllowFile;
@@ -180,6 +181,7 @@ struct Grants {
     allow: Vec<AllowFile>,
     ignore: Vec<IgnoreFile>,
     baselines: Vec<Baseline>,
+    lists: Vec<Accepted>,
 }
 
 impl Grants {
@@ -197,6 +199,12 @@ impl Grants {
                 None => notes.push(SafeText::new(&format!("{} cannot be read", gitleaks::BASELINE_NAME))),
             }
         }
+        for version in side.versions(gitleaks::CONFIG_NAME.into())? {
+            match version.to_str().ok().and_then(|text| Accepted::read(text, gitleaks::CONFIG_NAME).ok()) {
+                Some(lists) => grants.lists.push(lists),
+                None => notes.push(SafeText::new(&format!("{} cannot be read", gitleaks::CONFIG_NAME))),
+            }
+        }
         Ok(grants)
     }
 
@@ -207,6 +215,11 @@ impl Grants {
         }
         if let Some(by) = self.baselines.iter().find_map(|baseline| baseline.grant(finding)) {
             return Ok(Some(by));
+        }
+        let same = |rule: &str| same_rule(&finding.rule, rule.as_bytes());
+        // A pattern that cannot be tried takes nothing away.
+        if let Some(number) = self.lists.iter().find_map(|lists| lists.grant(finding, same).ok().flatten()) {
+            return Ok(Some(SafeText::new(&format!("{}, allowlist {number}", gitleaks::CONFIG_NAME))));
         }
         inline(finding, side)
     }

@@ -21,7 +21,7 @@ use super::gitleaks::{self, Baseline, IgnoreFile};
 const LIMIT: u64 = 16 << 20;
 
 /// Files of configuration that can switch rules off.
-const CONFIGURATION: [&str; 2] = [".gitleaks.toml", ".tyran.toml"];
+const CONFIGURATION: [&str; 2] = [gitleaks::CONFIG_NAME, ".tyran.toml"];
 
 /// Keys under which everything loosens.
 const LOOSENING: [&str; 12] = [

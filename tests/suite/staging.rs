@@ -225,3 +225,15 @@ fn folder_that_is_moved_is_staged_by_the_rules_of_its_new_place() {
     let setup = &["mkdir old; printf 'T=@TOKEN@\\n' > old/s.log; printf 'x\\n' > old/t.txt"];
     leaves_out(setup, "mv old new && git add new && git commit -m x");
 }
+
+#[test]
+fn index_that_is_read_from_a_tree_holds_no_more() {
+    leaves_out(STAGED, "git read-tree HEAD && git commit --allow-empty -m x");
+    records(STAGED, "git read-tree --reset HEAD && git add s.env && git commit -m x");
+}
+
+#[test]
+fn stash_that_git_refuses_takes_nothing_away() {
+    let setup = &["echo T=@TOKEN@ > s.env && git add s.env && echo n > n.txt && git add -N n.txt"];
+    records(setup, "git stash -q; git commit -m x");
+}

@@ -58,6 +58,10 @@ fn push(stage: &mut Stage<'_>, located: &Located, words: &[Option<OsString>]) ->
         // git stashes nothing while paths are unmerged.
         return Ok(());
     }
+    // Nor where a path is only meant to be added: what is staged then stays, and the line may go on.
+    if !stage.git(["diff-files", "--name-only", "--diff-filter=A", "-z"]).stdout()?.is_empty() {
+        return stage.snapshot();
+    }
     let laid = stage.laid.clone();
     stage.stashed.push(Stashed { tree, laid, head: Some(head.clone()) });
     stage.git(["read-tree", "--reset", &head]).stdout()?;

@@ -89,6 +89,7 @@ pub fn run(stage: &mut Stage<'_>, step: &StagingStep) -> Result<(), Fault> {
         "mv" => rename(stage, &located, &step.args),
         "restore" => restore(stage, &located, &step.args),
         "reset" => reset(stage, &located, &step.args),
+        "read-tree" => read_tree(stage, &located, &step.args),
         "checkout" | "switch" => checkout(stage, &located, &step.args),
         "apply" => apply(stage, &located, &step.args),
         "update-index" => update_index(stage, &located, &step.args),
@@ -420,6 +421,23 @@ fn reset(stage: &mut Stage<'_>, located: &Located, words: &[Option<OsString>]) -
     }
     stage.head = Some(commit);
     Ok(())
+}
+
+/// `git read-tree TREE`: the index is that tree, whatever was staged. Its other forms merge.
+fn read_tree(stage: &mut Stage<'_>, located: &Located, words: &[Option<OsString>]) -> Result<(), Fault> {
+    let word = match words {
+        [Some(word)] => Some(word),
+        [Some(option), Some(word)] if option == "--reset" => Some(word),
+        _ => None,
+    };
+    let tree = match word.filter(|word| !word.as_bytes().starts_with(b"-")) {
+        Some(word) => stage.resolve(word, "tree")?,
+        None => None,
+    };
+    match tree {
+        Some(tree) => stage.git(["read-tree", "--reset", &tree]).stdout().map(drop).map_err(Fault::from),
+        None => takes_over(stage, located, words),
+    }
 }
 
 /// The first operand as a revision where it is one, as `reset` and `checkout` tell them apart.

@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tyran::host::emit::{Answer, Decision, compose};
 use tyran::host::event::{self, Call};
-use tyran::host::table::{Host, Shape, Table, TableFault};
+use tyran::host::table::{Host, Shape, ShellState, Table, TableFault};
 use tyran::install::trial;
 use tyran::text::SafeText;
 
@@ -532,6 +532,45 @@ fn deep_text_is_answered_whatever_the_stack_is_at_the_start() {
             assert_refused(&fed(command, &claude_event(&repo.dir, &text)), says);
         }
     }
+}
+
+#[test]
+fn line_is_read_as_the_tool_s_own_shell_reads_it() {
+    let sandbox = Sandbox::new();
+    let repo = leaky(&sandbox);
+    // bash parts what a variable holds into words, which zsh does not.
+    for text in ["words='push origin main'; git $words", "set -- push origin main; git $*"] {
+        assert_refused(&gate(&sandbox, "claude", &claude_event(&repo.dir, text)), "app.env");
+    }
+}
+
+#[test]
+fn what_later_calls_find_counts_where_the_shell_lives_on() {
+    let sandbox = Sandbox::new();
+    let repo = leaky(&sandbox);
+    let table = table();
+    let answer = |host: &Host| {
+        let event = host.events.pre_tool.first().unwrap();
+        let payload = trial::event(host, event, "function git { :; }", &repo.dir);
+        let mut command = sandbox.tyran();
+        command.args(["gate", "--host", &host.id, "--deadline", "20"]).current_dir(&repo.dir);
+        let output = fed(command, payload.to_string().as_bytes());
+        String::from_utf8_lossy(&[output.stdout.as_slice(), &output.stderr].concat()).contains("tyran: refused")
+    };
+    let (mut kept, mut lost) = (0, 0);
+    for host in table.hosts.iter().filter(|host| host.tools.typing.is_empty()) {
+        match host.shell_state {
+            ShellState::Full | ShellState::Unknown => {
+                assert!(answer(host), "{}", host.id);
+                kept += 1;
+            }
+            ShellState::Fresh | ShellState::Cwd => {
+                assert!(!answer(host), "{}", host.id);
+                lost += 1;
+            }
+        }
+    }
+    assert!(kept > 0 && lost > 0, "{kept} {lost}");
 }
 
 fn quote(text: &str) -> String {

@@ -6,6 +6,7 @@ mod ci;
 mod destination;
 mod differential;
 mod options;
+mod submodules;
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;

@@ -63,8 +63,15 @@ pub fn read(
     if !(args.gives_message() || args.amend) || args.doubtful {
         prepared(stage, located, args, written, &mut message);
     }
-    if asks {
+    if args.doubtful {
+        stage.notes.push(
+            "words of the commit are known only once the line runs: git's commit-msg hook reads its message, pre-push what is pushed"
+                .into(),
+        );
+    } else if asks {
         stage.notes.push("the message can be changed in an editor; what is typed there is not known now".into());
+    }
+    if asks {
         status_text(stage, args, &mut message)?;
     }
     match stage.head.clone().filter(|_| args.amend) {
@@ -89,7 +96,7 @@ fn headers_of(stage: &Stage<'_>, commit: &str) -> Result<BString, Fault> {
 /// The file of `-F` or `-t`, whose bytes the line itself may write.
 fn file_text(stage: &mut Stage<'_>, located: &Located, file: &OsStr, written: &[WrittenFile], message: &mut Message) {
     if file == "-" {
-        stage.notes.push("the message comes from standard input; what the line gives it is read with the line".into());
+        stage.notes.push("the message comes from standard input: what stands on the line is read with it, what a program writes by git's commit-msg hook".into());
         stage.exact = false;
         return;
     }

@@ -133,10 +133,10 @@ pub fn install(
 ) -> Result<Change, Refusal> {
     let folder = hooks_dir()?;
     give_home_to_others(world, git, &folder)?;
-    write_scripts(&folder, program)?;
+    let renewed = write_scripts(&folder, program)?;
     let file = configuration_file(world, git, scope)?;
     if stands(world, git, &file, method, &folder, program)? {
-        return Ok(Change::None);
+        return Ok(if renewed { Change::Made(folder) } else { Change::None });
     }
     let mut before = read_if_there(&file)?;
     let mut places = Places::read()?;
@@ -343,17 +343,20 @@ fn not_set(file: &Path, key: &str) -> Refusal {
     )
 }
 
-fn write_scripts(folder: &Path, program: &Path) -> Result<(), Refusal> {
+/// Whether one of them was not as it is now.
+fn write_scripts(folder: &Path, program: &Path) -> Result<bool, Refusal> {
     private_dir(folder)?;
+    let mut renewed = false;
     for (name, role) in names::ALL {
         let path = folder.join(name);
         let script = shim::script(name, *role, program);
         if read_if_there(&path)?.as_deref() != Some(&script) {
             replace(&path, &script)?;
+            renewed = true;
         }
         make_executable(&path)?;
     }
-    Ok(())
+    Ok(renewed)
 }
 
 /// Hook managers write where `core.hooksPath` points, so one that is installed after us puts its hook of one

@@ -99,9 +99,29 @@ fn rules_that_allow_everything_fail_the_self_test() {
 
 #[test]
 fn rules_that_allow_everything_find_nothing_in_compatible_mode() {
-    for allowed in ["regexes = ['.']", "stopwords = ['']", "paths = ['']"] {
+    for allowed in ["regexes = ['.']", "paths = ['.']"] {
         let text = format!("{WORD}[[allowlists]]\n{allowed}\n");
         assert_eq!(found(&text, Mode::Compat, "a.txt", b"word=secret\n").len(), 0, "{allowed}");
+    }
+}
+
+#[test]
+fn short_keywords_are_found_wherever_they_stand() {
+    for word in ["id", "k$", "tok", "word"] {
+        let regex = word.replace('$', "\\$");
+        let text = format!("[[rules]]\nid = 'short'\nregex = '''{regex}'''\nkeywords = ['{word}']\n");
+        let engine = EmbeddedEngine::new(rules(&text, Mode::Compat).unwrap(), Options::default()).unwrap();
+        let mut session = engine.session().unwrap();
+        let mut planted = 0;
+        for length in (2..40).chain(5110..5135) {
+            for at in (0..40).chain(5090..5135).filter(|at| at + word.len() <= length) {
+                let mut bytes = vec![b'.'; length];
+                bytes.splice(at..at + word.len(), word.bytes());
+                session.scan(&item(ItemKind::Blob, "", length), 0, Content::Whole(&bytes)).unwrap();
+                planted += 1;
+            }
+        }
+        assert_eq!(session.finish().unwrap().findings.len(), planted, "{word}");
     }
 }
 

@@ -292,6 +292,7 @@ impl ByteSet {
         table
     }
 
+    #[inline]
     pub(super) fn contains(&self, byte: u8) -> bool {
         self.0.get(usize::from(byte >> 6)).is_some_and(|word| word >> (byte & 63) & 1 == 1)
     }

@@ -266,7 +266,8 @@ impl<'e> Detector<'e> {
     fn run_pass(&mut self, stage: Stage<'_>, found: &mut Found) -> Result<Vec<Span>, PatternFault> {
         let long_runs = runs::long_runs(stage.haystack.text);
         let plain = self.find_keywords(stage.haystack, &long_runs);
-        let stage = Stage { haystack: Haystack { plain: &plain, ..stage.haystack }, ..stage };
+        let stage =
+            Stage { haystack: Haystack { plain: &plain, long_runs: Some(&long_runs), ..stage.haystack }, ..stage };
         let mut touched = std::mem::take(&mut self.touched);
         touched.extend(&self.shared.always);
         touched.sort_unstable();
@@ -310,7 +311,9 @@ impl<'e> Detector<'e> {
             self.note(text, at, uses, || longest_near(long_runs, next_run, at));
         });
         for &(start, end) in long_runs {
-            shared.inner.scan(text.get(start..end).unwrap_or_default(), &mut |at, needle| {
+            // Words that begin farther back have too short a run.
+            let front = (end - start).saturating_sub(LONG_RUN - 1);
+            shared.inner.scan_front(text.get(start..).unwrap_or_default(), front, &mut |at, needle| {
                 if let Some(uses) = shared.inner_uses.get(needle) {
                     self.note(text, start + at, uses, || usize::MAX);
                 }

@@ -5,6 +5,8 @@
 //! end which the factor's extents bound. So a search near the places where that text occurs finds all
 //! matches, and the same ones, that a search through the whole text would.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::extent::{Extent, extent};
@@ -115,7 +117,7 @@ impl Piece {
 /// How to find a pattern's matches; texts which hold one of `words` are preferred.
 pub(super) fn plan(node: &Node, words: &[String]) -> Plan {
     let flat = node.flat();
-    match (Search { words }).factors(&flat) {
+    match (Search { words, known: RefCell::default() }).factors(&flat) {
         Some(factors) if factors.iter().map(|factor| factor.texts.len()).sum::<usize>() <= MOST_TEXTS => {
             Plan::Near(factors)
         }
@@ -187,6 +189,8 @@ fn plain_score(texts: &[Vec<u8>]) -> usize {
 /// A search for the best factors.
 struct Search<'w> {
     words: &'w [String],
+    /// The quality of parts, by where they are: a flat node stays where it is while it is searched.
+    known: RefCell<HashMap<*const Node, Option<usize>>>,
 }
 
 impl Search<'_> {
@@ -208,6 +212,16 @@ impl Search<'_> {
 
     /// How good the factors of a flat node are, without making them: as good as the worst.
     fn quality(&self, node: &Node) -> Option<usize> {
+        let place = std::ptr::from_ref(node);
+        if let Some(known) = self.known.borrow().get(&place) {
+            return *known;
+        }
+        let quality = self.worked_out(node);
+        self.known.borrow_mut().insert(place, quality);
+        quality
+    }
+
+    fn worked_out(&self, node: &Node) -> Option<usize> {
         match node {
             Node::Concat(nodes) => Some(self.best_of_sequence(nodes)?.0),
             Node::Either(nodes) => match self.own_texts(node) {

@@ -17,7 +17,7 @@ use super::factor::{self, Factor, Piece, Plan, Site, Surrounded, Tail};
 use super::pattern::Pattern;
 use super::plain::PlainPart;
 use super::profile::Profile;
-use super::runs::FastRun;
+use super::runs::{self, FastRun, LONG_RUN};
 use super::translate::{Node, PatternFault, Text};
 use super::walk;
 
@@ -29,6 +29,8 @@ pub(super) type Candidate = (usize, u16);
 
 /// A longer match than this is not tried at every place, lest the work be quadratic.
 const LONGEST_CHECK: usize = super::factor::LONGEST_CHECK;
+/// Where places have taken more steps than this to walk, making an automaton would have cost less.
+const MOST_WALKED: usize = 1 << 16;
 /// What a lazy automaton of a tail may hold.
 const TAIL_CACHE_BYTES: usize = 1 << 20;
 
@@ -95,6 +97,8 @@ fn build_dfa(node: &Node, text: Text) -> Option<DFA> {
 pub(super) struct Caches {
     full: [Option<meta::Cache>; 2],
     check: [Option<dfa::Cache>; 2],
+    /// Steps that were walked.
+    walked: usize,
 }
 
 impl Caches {
@@ -209,11 +213,13 @@ pub(super) struct Haystack<'t> {
     pub(super) ascii: bool,
     /// Copies of its parts with signs that are letters in another case.
     pub(super) plain: &'t [PlainPart],
+    /// Its long runs of value characters, where they are known.
+    pub(super) long_runs: Option<&'t [Span]>,
 }
 
 impl<'t> Haystack<'t> {
     pub(super) fn new(text: &'t [u8]) -> Self {
-        Self { text, ascii: text.is_ascii(), plain: &[] }
+        Self { text, ascii: text.is_ascii(), plain: &[], long_runs: None }
     }
 }
 
@@ -238,7 +244,7 @@ pub(super) fn matches(
     match method {
         Method::Near(near) => near.matches(pattern, haystack, candidates, caches, &mut found)?,
         Method::Runs(surrounded, run) => {
-            let regions = run.all_in(haystack.text).into_iter().map(|run| {
+            let regions = runs_in(haystack, run).into_iter().map(|run| {
                 let before = if haystack.ascii { surrounded.before.most_ascii } else { surrounded.before.most };
                 let after = if haystack.ascii { surrounded.after.most_ascii } else { surrounded.after.most };
                 let start = before.map_or(0, |most| run.0.saturating_sub(most));
@@ -254,6 +260,21 @@ pub(super) fn matches(
         }
     }
     Ok(found)
+}
+
+/// Every run of a kind in a text.
+fn runs_in(haystack: Haystack<'_>, run: &FastRun) -> Vec<Span> {
+    match haystack.long_runs.filter(|_| run.run.least >= LONG_RUN && run.run.bytes.is_value()) {
+        None => run.all_in(haystack.text),
+        Some(long) => {
+            let long = long.iter().filter(|(start, end)| end - start >= run.run.least);
+            let inside = |&(start, end): &Span| {
+                let found = run.all_in(haystack.text.get(start..end).unwrap_or_default());
+                found.into_iter().map(move |one| (start + one.0, start + one.1))
+            };
+            long.flat_map(inside).collect()
+        }
+    }
 }
 
 impl Near {
@@ -308,10 +329,10 @@ impl Near {
             if start < free_from {
                 continue;
             }
-            let ascii = haystack.ascii || self.tail_is_ascii(haystack.text, start, factor);
-            if self.walk(haystack.text, start, factor, ascii) == Some(false) {
+            if self.can_match(haystack.text, (start, factor), haystack.ascii, caches) == Some(false) {
                 continue;
             }
+            let ascii = haystack.ascii || self.tail_is_ascii(haystack.text, start, factor);
             let input = Input::new(haystack.text).range(start..).anchored(Anchored::Yes);
             let regex = pattern.regex(ascii)?;
             let cache = full_cache(caches, ascii, regex);
@@ -324,10 +345,18 @@ impl Near {
         Ok(())
     }
 
-    /// Whether the tail of a factor can match at a place; `None` when that is hard to tell.
-    fn walk(&self, text: &[u8], start: usize, factor: u16, ascii: bool) -> Option<bool> {
-        let factor = usize::from(factor);
-        walk::can_match(&self.factors.get(factor)?.texts, self.tails.get(factor)?, text, start, ascii)
+    /// Whether the tail of a factor can match at a place; `None` when that is not to be told. A "yes" is certain
+    /// where all that it can reach is known to be ASCII.
+    fn can_match(&self, text: &[u8], at: Candidate, ascii: bool, caches: &mut Caches) -> Option<bool> {
+        let factor = usize::from(at.1);
+        if caches.walked < MOST_WALKED {
+            let (texts, tail) = (&self.factors.get(factor)?.texts, self.tails.get(factor)?);
+            let walked = walk::can_match(texts, tail, text, (at.0, ascii), &mut caches.walked);
+            if walked.is_some() {
+                return walked;
+            }
+        }
+        self.run_check(text, at.0, ascii, caches)
     }
 
     /// The same from the automaton; `None` when it gave up.
@@ -363,19 +392,17 @@ impl Near {
             let (Some(factor), Some(runs)) = (self.factors.get(place_index), runs.get_mut(place_index)) else {
                 continue;
             };
-            let ascii = haystack.ascii || self.tail_is_ascii(text, start, place);
-            let walked = self.walk(text, start, place, ascii);
-            if walked == Some(false) {
+            if self.can_match(text, (start, place), haystack.ascii, caches) == Some(false) {
                 continue;
             }
+            let ascii = haystack.ascii || self.tail_is_ascii(text, start, place);
             let region = (
                 runs.region_start(text, start, &factor.before, haystack.ascii),
                 runs.region_end(text, start + longest(factor), &factor.after, haystack.ascii),
             );
             let is_endless = factor.after.most.is_none() && region.1 >= text.len();
             // What is only perhaps a beginning must not be taken for one that never ends.
-            let is_certain = walked == Some(true) && (ascii || !is_endless);
-            if !is_certain && self.run_check(text, start, ascii, caches) == Some(false) {
+            if is_endless && !haystack.ascii && self.run_check(text, start, ascii, caches) == Some(false) {
                 continue;
             }
             if is_endless {
@@ -443,8 +470,7 @@ impl Runs {
             None if self.after >= from => self.after,
             None => {
                 let rest = text.get(from..).unwrap_or_default();
-                self.after =
-                    rest.iter().position(|&byte| !after.bytes.contains(byte)).map_or(text.len(), |at| from + at);
+                self.after = runs::first_beyond(rest, after.bytes).map_or(text.len(), |at| from + at);
                 self.after
             }
         }

@@ -88,7 +88,9 @@ pub(super) struct Prefilter {
     /// Where each bucket's entries begin; one more at the end.
     bucket_starts: Box<[u16]>,
     entries: Vec<Entry>,
-    needles: Vec<Needle>,
+    /// The needles, one after another, and where each ends.
+    texts: Vec<u8>,
+    ends: Vec<usize>,
 }
 
 /// What needles go on with: a bit for each six bytes, for each four of needles that have no six, for each
@@ -144,8 +146,11 @@ impl Prefilter {
             Box::new(Second { sixes: [0; SECOND], fours: [0; SECOND], threes: [0; PAIRS], twos: [0; PAIRS] });
         let mut entries: Vec<Entry> = Vec::with_capacity(needles.len());
         let mut unbound: Vec<usize> = Vec::new();
+        let (mut texts, mut ends) = (Vec::new(), Vec::with_capacity(needles.len()));
         for (place, needle) in needles.iter().enumerate() {
             let offset = needle.rarest;
+            texts.extend_from_slice(&needle.text);
+            ends.push(texts.len());
             let shown = needle.text.get(offset..)?;
             let word = shown.iter().take(SIX).rev().fold(0, |word, &byte| word << 8 | folded_byte(byte));
             let mask = match needle.text.len() {
@@ -199,7 +204,8 @@ impl Prefilter {
             has,
             bucket_starts: bucket_starts.into_boxed_slice(),
             entries,
-            needles,
+            ends,
+            texts,
         };
         prefilter.look_for_pairs(&unbound)?;
         Some(prefilter)
@@ -210,7 +216,7 @@ impl Prefilter {
     fn look_for_pairs(&mut self, unbound: &[usize]) -> Option<()> {
         let mut signs: Vec<u8> = Vec::new();
         for &place in unbound {
-            let text = &self.needles.get(place)?.text;
+            let text = self.needle(place)?;
             let at = usize::from(commonness(*text.get(1)?) < commonness(*text.first()?));
             let byte = *text.get(at)?;
             self.by_sign.push((u16::try_from(place).ok()?, at));
@@ -223,7 +229,7 @@ impl Prefilter {
         if signs.len() > 3 {
             let mut pairs = Box::new([0_u8; PAIRS]);
             for &place in unbound {
-                let text = &self.needles.get(place)?.text;
+                let text = self.needle(place)?;
                 let word = folded_byte(*text.first()?) | folded_byte(*text.get(1)?) << 8;
                 Second::mark(pairs.as_mut_slice(), two_of(word));
             }
@@ -235,27 +241,38 @@ impl Prefilter {
         Some(())
     }
 
+    #[inline]
+    fn needle(&self, needle: usize) -> Option<&[u8]> {
+        let start = needle.checked_sub(1).map_or(Some(0), |before| self.ends.get(before).copied())?;
+        self.texts.get(start..*self.ends.get(needle)?)
+    }
+
     /// The length of a needle in bytes.
     pub(super) fn length(&self, needle: usize) -> usize {
-        self.needles.get(needle).map_or(0, |needle| needle.text.len())
+        self.needle(needle).map_or(0, <[u8]>::len)
     }
 
     /// The length of the longest needle in bytes.
     pub(super) fn longest(&self) -> usize {
-        self.needles.iter().map(|needle| needle.text.len()).max().unwrap_or(0)
+        (0..self.ends.len()).map(|needle| self.length(needle)).max().unwrap_or(0)
     }
 
     /// Reports every occurrence in a text, with the needle's number.
     pub(super) fn scan(&self, text: &[u8], report: &mut impl FnMut(usize, usize)) {
+        self.scan_front(text, text.len(), report);
+    }
+
+    /// The same for those that begin in its first `front` bytes, and perhaps for some that begin behind.
+    pub(super) fn scan_front(&self, text: &[u8], front: usize, report: &mut impl FnMut(usize, usize)) {
         let is_pair = |pairs: &[u8; PAIRS], word: u64| {
             let two = two_of(word);
             u64::from(pairs[(two >> 3) & (PAIRS - 1)] >> (two & 7))
         };
         match &self.pairs {
-            None if text.len() <= SHORT => self.scan_with::<FEW_LOADS, { FEW_LOADS * PLACES }>(text, |_| 0, report),
-            None => self.scan_with::<LOADS, { LOADS * PLACES }>(text, |_| 0, report),
+            None if front <= SHORT => self.scan_with::<FEW_LOADS, { FEW_LOADS * PLACES }>(text, front, |_| 0, report),
+            None => self.scan_with::<LOADS, { LOADS * PLACES }>(text, front, |_| 0, report),
             Some(pairs) => {
-                self.scan_with::<LOADS, { LOADS * PLACES }>(text, |word| is_pair(pairs, word), report);
+                self.scan_with::<LOADS, { LOADS * PLACES }>(text, front, |word| is_pair(pairs, word), report);
             }
         }
     }
@@ -264,6 +281,7 @@ impl Prefilter {
     fn scan_with<const LOADS: usize, const MOST: usize>(
         &self,
         text: &[u8],
+        front: usize,
         is_pair: impl Fn(u64) -> u64,
         report: &mut impl FnMut(usize, usize),
     ) {
@@ -271,8 +289,8 @@ impl Prefilter {
         let mut marked = [0_u16; LOADS];
         let mut places = [0_u16; MOST];
         let mut from = 0;
-        while let Some(block) = text.get(from..).filter(|block| block.len() >= 8) {
-            let loads = ((block.len() - 8) / PLACES + 1).min(LOADS);
+        while let Some(block) = text.get(from..).filter(|block| from < front && block.len() >= 8) {
+            let loads = ((block.len() - 8) / PLACES + 1).min((front - from).div_ceil(PLACES)).min(LOADS);
             let mut count = 0;
             for load in 0..loads {
                 let Some(eight) = block.get(load * PLACES..).and_then(<[u8]>::first_chunk::<8>) else { break };
@@ -316,7 +334,11 @@ impl Prefilter {
             }
             from += loads * PLACES;
         }
-        while from + SHORTEST <= text.len() {
+        // One that begins before the end is found by a byte behind it.
+        if !self.signs.is_empty() && from < text.len() {
+            self.scan_for_signs(text, from, from + 1, report);
+        }
+        while from < front && from + SHORTEST <= text.len() {
             self.verify(text, from, report);
             from += 1;
         }
@@ -385,8 +407,8 @@ impl Prefilter {
 
     #[inline]
     fn stands_at(&self, text: &[u8], at: usize, needle: usize) -> bool {
-        let Some(needle) = self.needles.get(needle) else { return false };
-        text.get(at..at + needle.text.len()).is_some_and(|there| there.eq_ignore_ascii_case(&needle.text))
+        let Some(needle) = self.needle(needle) else { return false };
+        text.get(at..at + needle.len()).is_some_and(|there| there.eq_ignore_ascii_case(needle))
     }
 }
 

@@ -179,6 +179,29 @@ impl Runs {
     }
 }
 
+/// Where the first byte stands that is none of these.
+pub(super) fn first_beyond(text: &[u8], bytes: ByteSet) -> Option<usize> {
+    const NEAR: usize = 64;
+    const BLOCK: usize = 4096;
+    let (near, rest) = text.split_at_checked(NEAR).unwrap_or((text, &[]));
+    if let Some(at) = near.iter().position(|&byte| !bytes.contains(byte)) {
+        return Some(at);
+    }
+    // It is mostly the end of the text, and what goes on there is nearly any text.
+    let holds_ascii = bytes.words().iter().take(2).all(|&word| word == u64::MAX);
+    let table = bytes.table();
+    let mut at = near.len();
+    for block in rest.chunks(BLOCK) {
+        if !(holds_ascii && block.is_ascii())
+            && let Some(place) = block.iter().position(|&byte| !table.contains(byte))
+        {
+            return Some(at + place);
+        }
+        at += block.len();
+    }
+    None
+}
+
 /// The longest run that every text of a sequence holds.
 pub(super) fn best_run(parts: &[(&Node, Extent)]) -> Option<Run> {
     let mut best: Option<Run> = None;

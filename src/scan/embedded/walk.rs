@@ -14,28 +14,20 @@ use super::translate::{Look, Node};
 const MOST_STEPS: usize = 2048;
 
 /// Whether `tail`, which begins with one of `texts`, can match from `start` on; `None` when that is hard to tell.
+/// Adds to `steps` how many were made.
 ///
 /// `ascii`: whether all that the tail can reach is known to be.
-pub(super) fn can_match(texts: &[Vec<u8>], tail: &Tail, text: &[u8], start: usize, ascii: bool) -> Option<bool> {
+pub(super) fn can_match(
+    texts: &[Vec<u8>],
+    tail: &Tail,
+    text: &[u8],
+    (start, ascii): (usize, bool),
+    steps: &mut usize,
+) -> Option<bool> {
     let mut walk = Walk { text, start, ascii, steps: MOST_STEPS };
-    let mut places = Places::default();
-    let rest = text.get(start..).unwrap_or_default();
-    let longest = texts.iter().map(Vec::len).max().unwrap_or(0);
-    // Signs that count as letters have other lengths than these.
-    if rest.get(..longest.min(rest.len())).is_some_and(<[u8]>::is_ascii) {
-        for text in texts {
-            if rest.get(..text.len()).is_some_and(|there| there.eq_ignore_ascii_case(text)) {
-                let end = u32::try_from(text.len()).ok()?;
-                places = places.with(&Places::only(end, end))?;
-            }
-        }
-        if walk.all(&tail.behind, places)?.is_empty() {
-            return Some(false);
-        }
-    }
-    // Perhaps there are capital letters where there must be small ones.
-    let places = walk.all(&tail.text, Places::only(0, 0))?;
-    Some(!walk.all(&tail.behind, places)?.is_empty())
+    let answer = walk.tail(texts, tail);
+    *steps += MOST_STEPS - walk.steps;
+    answer
 }
 
 /// So many ranges are kept; more is an automaton's work.
@@ -102,6 +94,27 @@ struct Walk<'t> {
 }
 
 impl Walk<'_> {
+    fn tail(&mut self, texts: &[Vec<u8>], tail: &Tail) -> Option<bool> {
+        let mut places = Places::default();
+        let rest = self.text.get(self.start..).unwrap_or_default();
+        let longest = texts.iter().map(Vec::len).max().unwrap_or(0);
+        // Signs that count as letters have other lengths than these.
+        if rest.get(..longest.min(rest.len())).is_some_and(<[u8]>::is_ascii) {
+            for text in texts {
+                if rest.get(..text.len()).is_some_and(|there| there.eq_ignore_ascii_case(text)) {
+                    let end = u32::try_from(text.len()).ok()?;
+                    places = places.with(&Places::only(end, end))?;
+                }
+            }
+            if self.all(&tail.behind, places)?.is_empty() {
+                return Some(false);
+            }
+        }
+        // Perhaps there are capital letters where there must be small ones.
+        let places = self.all(&tail.text, Places::only(0, 0))?;
+        Some(!self.all(&tail.behind, places)?.is_empty())
+    }
+
     fn all(&mut self, pieces: &[Piece], mut places: Places) -> Option<Places> {
         for piece in pieces {
             if places.is_empty() {

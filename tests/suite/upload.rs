@@ -209,6 +209,9 @@ fn yarn_and_bun_leave_out_less_than_npm() {
         (",\"files\":[],\"main\":\"lib\"", "", "lib/deep/b.ts"),
         (",\"files\":[],\"publishConfig\":{\"exports\":{\".\":[\"./docs/guide.md\"]}}", "", "docs/guide.md"),
         (",\"files\":[\"!test/**\",\"lib\"]", "", "docs/guide.md"),
+        (",\"files\":[\"!test/**\",\"lib\"]", "", "test/t.js"),
+        (",\"files\":[\"lib/**\"]", "", "lib/x.log"),
+        (",\"files\":[\"*.md\"]", "!/docs\n", "docs/guide.md"),
     ] {
         let sandbox = Sandbox::new();
         let manifest = format!("{{\"name\":\"p\",\"version\":\"1.0.0\"{manifest}}}");

@@ -284,7 +284,13 @@ impl Walk<'_> {
                     all.extend(self.dialect.rules("*"));
                 }
                 for entry in listed.iter().filter_map(Value::as_str) {
-                    self.listed(entry, &mut all, &mut required);
+                    if self.dialect == Dialect::Npm || !entry.starts_with('!') {
+                        self.listed(entry, &mut all, &mut required);
+                    }
+                }
+                if self.dialect == Dialect::Any {
+                    // What an ignore file takes back is packed beside the list.
+                    all.extend(ignore_file(self.top, self.dialect).into_iter().filter(|rule| rule.includes));
                 }
             }
             None => all.extend(ignore_file(self.top, self.dialect)),
@@ -384,13 +390,13 @@ impl Walk<'_> {
                 chosen.files.insert(entry.path());
             } else if kind.is_dir() && depth < DEPTH && self.enters(levels, &below, text) {
                 // What is left out everywhere is left out anew in each folder.
-                let own = self
-                    .dialect
-                    .left_out()
-                    .into_iter()
-                    .chain(ignore_file(&entry.path(), self.dialect))
-                    .chain(self.dialect.rules("/.git"));
-                levels.push(Level { folder: below.clone(), rules: own.collect() });
+                let mut rules = self.dialect.left_out();
+                // A list of files goes before what folders below leave out, with yarn.
+                if self.dialect == Dialect::Npm || self.manifest.get("files").is_none() {
+                    rules.extend(ignore_file(&entry.path(), self.dialect));
+                }
+                rules.extend(self.dialect.rules("/.git"));
+                levels.push(Level { folder: below.clone(), rules });
                 self.folder(&below, levels, chosen, depth + 1)?;
                 levels.pop();
             } else if kind.is_dir() && depth >= DEPTH {

@@ -230,6 +230,9 @@ fn folder_that_is_moved_is_staged_by_the_rules_of_its_new_place() {
 fn index_that_is_read_from_a_tree_holds_no_more() {
     leaves_out(STAGED, "git read-tree HEAD && git commit --allow-empty -m x");
     records(STAGED, "git read-tree --reset HEAD && git add s.env && git commit -m x");
+    // The flags of its entries are gone with it.
+    let setup = &["git update-index --skip-worktree a.txt && echo T=@TOKEN@ > a.txt"];
+    records(setup, "git read-tree HEAD && git commit -m x -- a.txt");
 }
 
 #[test]

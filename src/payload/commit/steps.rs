@@ -425,17 +425,21 @@ fn reset(stage: &mut Stage<'_>, located: &Located, words: &[Option<OsString>]) -
 
 /// `git read-tree TREE`: the index is that tree, whatever was staged. Its other forms merge.
 fn read_tree(stage: &mut Stage<'_>, located: &Located, words: &[Option<OsString>]) -> Result<(), Fault> {
-    let word = match words {
-        [Some(word)] => Some(word),
-        [Some(option), Some(word)] if option == "--reset" => Some(word),
-        _ => None,
+    let (word, reset) = match words {
+        [Some(word)] => (Some(word), None),
+        [Some(option), Some(word)] if option == "--reset" => (Some(word), Some("--reset")),
+        _ => (None, None),
     };
     let tree = match word.filter(|word| !word.as_bytes().starts_with(b"-")) {
         Some(word) => stage.resolve(word, "tree")?,
         None => None,
     };
     match tree {
-        Some(tree) => stage.git(["read-tree", "--reset", &tree]).stdout().map(drop).map_err(Fault::from),
+        // Without the option flags of the entries are lost too, so that files are looked at again.
+        Some(tree) => {
+            let args = std::iter::once("read-tree").chain(reset).chain([tree.as_str()]);
+            stage.git(args).stdout().map(drop).map_err(Fault::from)
+        }
         None => takes_over(stage, located, words),
     }
 }

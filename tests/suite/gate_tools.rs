@@ -4,7 +4,8 @@ use std::path::Path;
 use std::process::Output;
 
 use serde_json::{Value, json};
-use tyran::host::table::Table;
+use tyran::host::table::{Host, Table};
+use tyran::install::trial;
 
 use super::gate::{assert_passed, assert_refused, fed, leaky};
 use super::support::{Repo, Sandbox, planted, shown};
@@ -261,6 +262,8 @@ fn a_session_whose_input_is_not_shown_is_refused_at_its_opening_unless_the_net_h
         "(sh)",
         "sudo -s",
         "/bin/dash",
+        "git push --dry-run; bash",
+        "git commit --dry-run; python3 -i",
     ];
     for command in opening {
         let output = codex(&sandbox, &repo.dir, command);
@@ -309,6 +312,43 @@ fn a_program_that_cannot_be_read_is_left_to_the_net_where_it_holds() {
     }
     repo.git(&["config", "core.hooksPath", "elsewhere"]);
     assert_refused(&ask("./publish.bin"), "app.env");
+}
+
+#[test]
+fn a_host_whose_shell_hides_the_settings_has_no_net() {
+    let sandbox = Sandbox::new();
+    let repo = leaky(&sandbox);
+    std::fs::copy("/bin/true", repo.dir.join("publish.bin")).unwrap();
+    with_net(&sandbox);
+    let table = Table::builtin().unwrap();
+    let hides = |host: &Host| host.tool_env.get("GIT_CONFIG_GLOBAL").is_some_and(|file| file == "/dev/null");
+    let hosts: Vec<_> = table.hosts.iter().filter(|host| hides(host)).collect();
+    assert!(!hosts.is_empty());
+    for host in hosts {
+        let event = trial::event(host, host.events.pre_tool.first().unwrap(), "./publish.bin", &repo.dir);
+        let output = asked(&sandbox, &host.id, &event);
+        assert!(shown(&output).contains("app.env"), "{}: {}", host.id, shown(&output));
+    }
+}
+
+#[test]
+fn a_file_that_guards_pushes_is_not_written_unasked() {
+    let sandbox = Sandbox::new();
+    let repo = clean(&sandbox);
+    with_net(&sandbox);
+    for file in
+        [".git/hooks/pre-push", ".git/config", "../state/hooks/pre-push", "../home/.gitconfig", ".claude/settings.json"]
+    {
+        let path = repo.dir.join(file);
+        for (tool, input) in [
+            ("Write", json!({"file_path": path, "content": "x"})),
+            ("Edit", json!({"file_path": path, "old_string": "a", "new_string": "b"})),
+        ] {
+            let output = claude(&sandbox, &repo.dir, tool, &input);
+            assert!(shown(&output).contains("tamper"), "{tool} {file}: {}", shown(&output));
+        }
+    }
+    assert_passed(&claude(&sandbox, &repo.dir, "Write", &json!({"file_path": repo.dir.join("a.txt"), "content": "x"})));
 }
 
 #[test]

@@ -8,6 +8,7 @@ pub mod ast;
 mod branch_moves;
 mod bypass;
 mod carried;
+mod dispatch;
 mod files;
 mod forge;
 mod git;

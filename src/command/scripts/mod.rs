@@ -72,6 +72,9 @@ pub(super) fn is_runner(base: &BStr) -> bool {
     ) || interpreters::language(base).is_some()
 }
 
+/// Most programs of a directory that `run-parts` is followed into.
+const MAX_PARTS: usize = 64;
+
 impl Walk<'_, '_> {
     /// Runs what a runner runs; `None` when this use of it is another one's to know.
     pub(super) fn runner(&mut self, base: &BStr, call: &Call, shell: &Shell) -> Option<Ends> {
@@ -141,7 +144,11 @@ impl Walk<'_, '_> {
             self.opaque("run-parts over a directory that is not known", shell);
             return Ends::Same(shell.clone());
         };
-        for entry in listing.flatten().take(64) {
+        for (at, entry) in listing.enumerate() {
+            let (true, Ok(entry)) = (at < MAX_PARTS, entry) else {
+                self.opaque("run-parts over more than is followed", shell);
+                break;
+            };
             let path = BString::from(entry.path().as_os_str().as_encoded_bytes());
             let inner = Call { programs_only: true, no_builtins: true, ..call.with_words(vec![Value::Known(path)]) };
             self.perhaps(|walk| drop(walk.run(inner, shell.clone())));

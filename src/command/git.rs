@@ -13,9 +13,9 @@ use bstr::{BStr, BString, ByteSlice};
 use super::alias::{self, Alias};
 use super::git_globals::{self, Globals, Next, Setting};
 use super::meaning::{Meaning, Scene, inert};
-use super::plan::{CommitVerb, GitContext, PushVia};
+use super::plan::{CommitVerb, Content, GitContext, PushVia};
 use super::simple::{Certainty, Code, Dir, Effect, EnvChange, Exit, Nested, Seen, Value, to_os_string};
-use super::{git_started, git_table, git_verbs};
+use super::{git_started, git_table, git_verbs, tamper};
 use crate::text::SafeText;
 use crate::world::look_up;
 
@@ -74,8 +74,40 @@ fn resolve(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, words: Vec<Value>, 
 fn run(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, call: Call) -> Effect {
     let started = git_started::programs(meaning, scene, &call);
     let mut effect = git_verbs::verb(meaning, scene, &call);
+    for path in written_by_options(scene, &call) {
+        tamper::of_path(scene, &path);
+        if !effect.writes.iter().any(|(known, _)| *known == path) {
+            effect.writes.push((path, Content::Unknown));
+        }
+    }
     effect.run.extend(started);
     effect
+}
+
+/// Files that a verb writes because its options say so: `diff --output=FILE`, `archive -o FILE`, `bundle create FILE`.
+fn written_by_options(scene: &Scene<'_, '_>, call: &Call) -> Vec<PathBuf> {
+    let shows = matches!(
+        call.verb.as_str(),
+        "diff" | "log" | "show" | "diff-tree" | "diff-index" | "diff-files" | "whatchanged" | "range-diff"
+    );
+    let archives = call.verb == "archive";
+    let words: Vec<Option<&BStr>> = call.args.iter().map(Value::known).collect();
+    let mut files: Vec<&[u8]> = Vec::new();
+    for (at, word) in words.iter().enumerate() {
+        let Some(word) = word else { continue };
+        let next = || words.get(at + 1).copied().flatten().map(|word| word.as_bytes());
+        if shows || archives {
+            files.extend(word.strip_prefix(b"--output="));
+            files.extend(next().filter(|_| *word == "--output" || archives && *word == "-o"));
+            files.extend(word.strip_prefix(b"-o").filter(|rest| archives && !rest.is_empty()));
+        }
+        if call.verb == "bundle" && at > 0 && words.first() == Some(&Some(BStr::new("create"))) && !word.starts_with(b"-")
+        {
+            files.push(word);
+            break;
+        }
+    }
+    files.into_iter().filter_map(|file| scene.path(file.as_bstr())).collect()
 }
 
 fn context(scene: &Scene<'_, '_>, globals: &Globals) -> Option<GitContext> {

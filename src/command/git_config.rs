@@ -4,12 +4,13 @@
 //! them ([`super::git_files`]), so every scope, include and condition counts as git counts it; what the same line sets before is laid over. Which program a command
 //! runs because of a setting is read from one table; the programs are only named here, never run.
 
-use std::path::PathBuf;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
 
 use bstr::{BStr, BString, ByteSlice};
 
 use super::git_files;
-use super::git_globals::{Setting, normal_key};
+use super::git_globals::{self, Setting, normal_key};
 use super::plan::GitContext;
 use crate::world::World;
 use crate::world::git::FIXED_CONFIG;
@@ -90,6 +91,30 @@ pub fn list(world: &World, context: &GitContext, overlay: &Overlay) -> Config {
 /// The settings as git itself lists them; `None` where it cannot.
 pub fn listed(world: &World, context: &GitContext) -> Option<Vec<InForce>> {
     world.settings(context).ok().map(|listed| parse(&listed))
+}
+
+/// Whether git would read one of these files as configuration: by its place, by a variable, or because a
+/// setting in force includes a file of that name.
+pub fn reads_any(context: &GitContext, config: &Config, written: &[PathBuf]) -> bool {
+    let variable = |name: &str| context.env.get(OsStr::new(name)).map(PathBuf::from);
+    let home = variable("HOME");
+    let mut read: Vec<PathBuf> = ["GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM"].into_iter().filter_map(variable).collect();
+    read.extend(home.iter().flat_map(|home| [home.join(".gitconfig"), home.join(".config/git/config")]));
+    read.extend(variable("XDG_CONFIG_HOME").map(|folder| folder.join("git/config")));
+    if let Some(place) = git_globals::find(context) {
+        read.extend([place.common_dir().join("config"), place.common_dir().join("config.worktree")]);
+    }
+    let included = config.settings.iter().filter(|setting| is_include(setting.key.as_bstr()));
+    let names: Vec<Option<OsString>> = included
+        .map(|setting| {
+            let value = super::simple::to_os_string(setting.value.as_ref()?);
+            Path::new(&value).file_name().map(OsStr::to_owned)
+        })
+        .collect();
+    written.iter().any(|path| {
+        read.iter().any(|file| context.dir.join(file) == *path)
+            || names.iter().any(|name| name.is_none() || name.as_deref() == path.file_name())
+    })
 }
 
 fn is_include(key: &BStr) -> bool {

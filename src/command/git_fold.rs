@@ -18,6 +18,9 @@ pub(super) fn output(meaning: &mut Meaning, scene: &Scene<'_, '_>, call: &Call) 
     if !is_question(&call.verb, &words) || !meaning.is_as_now() || scene.shell.anything_may_have_changed() {
         return None;
     }
+    if call.verb == "config" && !meaning.overlay.is_empty() {
+        return None;
+    }
     let context = call.context.as_ref()?;
     if call.verb != "config" && super::git_globals::find(context).is_none() {
         return None;

@@ -26,7 +26,10 @@ pub(super) fn programs(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, call: &
     let mut found = Found { nested: Vec::new() };
     of_line(scene, call, doing, &mut found);
     of_variables(scene, call, doing, &mut found);
-    let starts_more = doing.iter().any(|does| *does != Does::Edits) || has_hooks(&call.verb);
+    of_options(scene, call, &mut found);
+    let starts_more = doing.iter().any(|does| *does != Does::Edits)
+        || !hooks(&call.verb).is_empty()
+        || !hooks_of_changes(&call.verb).is_empty();
     if let Some(context) = call.context.as_ref().filter(|_| starts_more) {
         let config = meaning.config(scene, context);
         for setting in config.iter().filter(|setting| setting.scope == Scope::Line) {
@@ -41,8 +44,46 @@ pub(super) fn programs(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, call: &
     found.nested
 }
 
-fn has_hooks(verb: &str) -> bool {
-    !READS.split_ascii_whitespace().any(|known| known == verb)
+/// Hooks that a verb runs because it changes the index or refs; of those that only read, some refresh the
+/// index or pack refs.
+fn hooks_of_changes(verb: &str) -> &'static [&'static str] {
+    match verb {
+        "status" | "diff" | "describe" => &["post-index-change"],
+        "gc" | "pack-refs" | "maintenance" => &["reference-transaction"],
+        _ if READS.split_ascii_whitespace().any(|known| known == verb) => &[],
+        _ => HOOKS_OF_CHANGES,
+    }
+}
+
+/// The program for the other side, which git runs here when that side is a folder, and addresses that are
+/// programs (`ext::`, gitremote-helpers(7)).
+fn of_options(scene: &Scene<'_, '_>, call: &Call, found: &mut Found) {
+    const NAMED: &[(&str, &str)] = &[("--upload-pack", "--upl"), ("--exec", "--exe"), ("--receive-pack", "--rec")];
+    if !does(&call.verb).contains(&Does::Connects) {
+        return;
+    }
+    let mut args = call.args.iter().peekable();
+    while let Some(arg) = args.next() {
+        let Some(word) = arg.known() else { continue };
+        if let Some(address) = word.strip_prefix(b"ext::") {
+            let text = address.replace(b"% ", b" ").replace(b"%%", b"%");
+            found.text(scene, call, &text.into(), "an ext:: address");
+            continue;
+        }
+        let (name, attached) = match word.split_once_str(b"=") {
+            Some((name, value)) => (name, Some(Value::Known(value.into()))),
+            None => (word.as_bytes(), None),
+        };
+        let is_long = NAMED.iter().any(|(long, least)| long.as_bytes().starts_with(name) && name.len() >= least.len());
+        if !is_long && !(call.verb == "clone" && name == b"-u") {
+            continue;
+        }
+        match attached.or_else(|| args.peek().map(|value| (*value).clone())) {
+            Some(Value::Known(text)) => found.text(scene, call, &text, "the program of the other side"),
+            Some(Value::Unknown(value)) => found.unknown(scene, call, value.why, "the program of the other side"),
+            None => {}
+        }
+    }
 }
 
 struct Found {
@@ -183,7 +224,7 @@ fn of_hooks(scene: &Scene<'_, '_>, call: &Call, config: &Config, found: &mut Fou
         return found.unknown(scene, call, "the hooks path is not known".into(), "core.hooksPath");
     };
     let own = Own::of_process().ok();
-    let changing = if has_hooks(&call.verb) { HOOKS_OF_CHANGES } else { &[] };
+    let changing = hooks_of_changes(&call.verb);
     for name in named_hooks(call)
         .iter()
         .map(String::as_str)

@@ -53,9 +53,9 @@ pub fn does(verb: &str) -> &'static [Does] {
     use Does::{Archives, Connects, Diffs, Edits, Filters, Mails, Merges, Opens, Refreshes, Sequences, Signs, Trails};
     match verb {
         "status" | "diff-files" | "diff-index" | "describe" | "ls-files" | "clean" | "mv" | "rm" | "update-index"
-        | "fsmonitor--daemon" => &[Refreshes, Filters],
+        | "fsmonitor--daemon" | "check-attr" | "check-ignore" | "rev-list" => &[Refreshes, Filters],
         "diff" | "show" | "range-diff" | "whatchanged" | "diff-tree" | "pickaxe" => &[Refreshes, Diffs, Signs, Filters],
-        "log" | "blame" | "annotate" | "grep" | "cat-file" | "shortlog" => &[Diffs, Signs, Opens],
+        "log" | "blame" | "annotate" | "grep" | "cat-file" | "shortlog" => &[Refreshes, Diffs, Signs, Opens],
         "add" | "stage" | "apply" | "checkout" | "switch" | "restore" | "reset" | "read-tree" | "checkout-index"
         | "worktree" | "sparse-checkout" | "hash-object" => &[Refreshes, Filters, Diffs, Edits, Merges],
         "commit" => &[Refreshes, Filters, Edits, Signs, Trails, Diffs],
@@ -63,10 +63,10 @@ pub fn does(verb: &str) -> &'static [Does] {
             &[Refreshes, Filters, Merges, Edits, Sequences, Signs, Trails]
         }
         "pull" => &[Connects, Refreshes, Filters, Merges, Edits, Signs],
-        "fetch" | "ls-remote" | "push" | "send-pack" | "fetch-pack" | "remote" | "http-push" | "http-fetch" => {
-            &[Connects, Signs]
-        }
-        "clone" | "submodule" => &[Connects, Filters],
+        // `fetch` looks at submodules by way of the index.
+        "fetch" | "ls-remote" | "push" | "send-pack" | "fetch-pack" | "remote" | "http-push" | "http-fetch"
+        | "credential" => &[Connects, Signs, Refreshes],
+        "clone" | "submodule" => &[Connects, Filters, Refreshes],
         "archive" => &[Archives, Filters, Connects],
         "tag" | "commit-tree" | "notes" | "branch" | "interpret-trailers" | "config" => &[Edits, Signs, Trails],
         "verify-commit" | "verify-tag" => &[Signs],

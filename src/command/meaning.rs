@@ -239,11 +239,14 @@ impl Meaning {
 
     /// The configuration as the command would see it.
     pub(super) fn config(&mut self, scene: &Scene<'_, '_>, context: &GitContext) -> Config {
-        if let Some((_, config)) = self.configs.iter().find(|(known, _)| known == context) {
-            return config.clone();
-        }
-        let config = git_config::list(scene.shell.world(), context, &self.overlay);
-        self.configs.push((context.clone(), config.clone()));
+        let known = self.configs.iter().find(|(known, _)| known == context).map(|(_, config)| config.clone());
+        let mut config = known.unwrap_or_else(|| {
+            let config = git_config::list(scene.shell.world(), context, &self.overlay);
+            self.configs.push((context.clone(), config.clone()));
+            config
+        });
+        let written: Vec<PathBuf> = scene.shell.written().into_iter().map(|file| file.path).collect();
+        config.incomplete |= !written.is_empty() && git_config::reads_any(context, &config, &written);
         config
     }
 

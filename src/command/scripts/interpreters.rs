@@ -68,11 +68,14 @@ impl Walk<'_, '_> {
         let arguments = call.arguments();
         let does = match source(language, arguments) {
             Source::Nothing => Some(Quiet::Reads),
+            // A module of that name, or one that a variable names, is run before the code.
+            Source::Code(_) | Source::Input | Source::Module(..) if self.loads_other_code(language, shell) => None,
             Source::Code(codes) => self.codes(language, &codes, shell),
             Source::Input => match shell.stdin() {
                 Stdin::Text(text) => {
-                    self.searched(&text, shell);
-                    quiet(language, text.as_bstr())
+                    let own = quiet(language, text.as_bstr());
+                    self.searched(&text, own.is_none(), shell);
+                    own
                 }
                 Stdin::Empty | Stdin::Inherited => Some(Quiet::Reads),
                 Stdin::File(_) | Stdin::Names { .. } | Stdin::Unknown(_) => None,
@@ -99,6 +102,20 @@ impl Walk<'_, '_> {
         self.printing("a program", shell.clone())
     }
 
+    /// Whether a variable of the line, or a file that it writes beside, brings code along that nobody reads
+    /// here: modules are looked for where the program runs.
+    fn loads_other_code(&self, language: Language, shell: &Shell) -> bool {
+        let (variables, endings): (&[&str], &[&str]) = match language {
+            Language::Python => (&["PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP", "PYTHONUSERBASE"], &[".py", ".pth"]),
+            Language::Node => (&["NODE_OPTIONS", "NODE_PATH"], &[".js", ".mjs", ".cjs"]),
+            Language::Perl => (&["PERL5OPT", "PERL5LIB", "PERLLIB"], &[".pm", ".pl"]),
+            Language::Ruby => (&["RUBYOPT", "RUBYLIB"], &[".rb"]),
+            Language::Other => (&[], &[]),
+        };
+        variables.iter().any(|name| shell.variables.contains_key(BStr::new(name)))
+            || self.disk.has_written_kind(endings)
+    }
+
     fn codes(&mut self, language: Language, codes: &[&Value], shell: &Shell) -> Option<Quiet> {
         let mut does = Some(Quiet::Reads);
         for code in codes {
@@ -106,8 +123,9 @@ impl Walk<'_, '_> {
                 does = None;
                 continue;
             };
-            self.searched(code, shell);
-            does = match (does, quiet(language, code)) {
+            let own = quiet(language, code);
+            self.searched(code, own.is_none(), shell);
+            does = match (does, own) {
                 (Some(Quiet::Reads), does) => does,
                 (Some(Quiet::Writes), Some(_)) => Some(Quiet::Writes),
                 (None, _) | (_, None) => None,
@@ -126,7 +144,7 @@ impl Walk<'_, '_> {
             FileSeen::Changed(_) | FileSeen::AsOnDisk => None,
         };
         if let Some(text) = text {
-            self.searched(&text, shell);
+            self.searched(&text, true, shell);
         }
     }
 }

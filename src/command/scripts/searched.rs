@@ -7,7 +7,7 @@
 use bstr::{BStr, BString, ByteSlice};
 
 use crate::command::shell::Walk;
-use crate::command::shell::state::{Shell, known};
+use crate::command::shell::state::{Shell, known, unknown};
 
 /// How far from a switch the command that it belongs to may stand, in bytes.
 const NEAR_BYTES: usize = 160;
@@ -55,12 +55,12 @@ const PLACES: &[&str] =
 const MAX_STRINGS: usize = 512;
 
 impl Walk<'_, '_> {
-    /// Searches the text of a program.
-    pub(super) fn searched(&mut self, code: &[u8], shell: &Shell) {
+    /// Searches the text of a program; one that starts no other only speaks of git.
+    pub(super) fn searched(&mut self, code: &[u8], starts_others: bool, shell: &Shell) {
         if self.is_probing() {
             return;
         }
-        if leaves_hooks_out(code) {
+        if starts_others && leaves_hooks_out(code) {
             self.bypass(
                 "a program is told to leave hooks out",
                 "the same program without `--no-verify` and without another hooks path, so that the hooks run",
@@ -94,7 +94,12 @@ impl Walk<'_, '_> {
             (None, Some(home)) if path.starts_with(b"/.") => BString::from([home.as_slice(), path].concat()),
             _ => path.to_owned(),
         };
-        self.look_at_write(&known(path), shell);
+        // `glob(".git/hooks/*")`: any file of that folder.
+        let path = match path.find_byteset(b"*?") {
+            Some(at) => unknown("a pattern", 0..0).beginning_with(path.get(..at).unwrap_or_default().into()),
+            None => known(path),
+        };
+        self.look_at_write(&path, shell);
     }
 }
 

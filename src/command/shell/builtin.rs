@@ -62,6 +62,9 @@ impl Walk<'_, '_> {
             b"enable" | b"disable" => self.enable(name, arguments, shell),
             b"history" => self.history(&call, shell),
             b"fc" | b"compgen" | b"complete" => self.completion(&call, shell),
+            b"jobs" if arguments.first().and_then(Value::known).is_some_and(|word| word == "-x") => {
+                self.run_if_any(call.rest(2), shell)
+            }
             b"wait" | b"jobs" | b"fg" | b"bg" | b"kill" | b"disown" | b"suspend" | b"umask" | b"ulimit" | b"times"
             | b"caller" | b"bind" | b"compopt" | b"help" | b"autoload" | b"zmodload" | b"zstyle" | b"bindkey"
             | b"compdef" | b"zle" | b"emulate"
@@ -197,9 +200,10 @@ impl Walk<'_, '_> {
     /// `complete -C COMMAND`, `compgen -C COMMAND`; `fc` runs what the history holds.
     fn completion(&mut self, call: &Call, shell: Shell) -> Ends {
         let options = Options::read(call.arguments(), b"CFAGWPSXoe");
-        if let Some(command) = options.value(b'C') {
+        // The words of `-W` are expanded, with what they substitute.
+        for code in [options.value(b'C'), options.value(b'W')].into_iter().flatten() {
             let inside = shell.clone();
-            self.perhaps(|walk| walk.run_value(command, inside, "a completion"));
+            self.perhaps(|walk| walk.run_value(code, inside, "a completion"));
         }
         self.printing("completions", shell)
     }

@@ -138,6 +138,7 @@ impl Walk<'_, '_> {
     fn entry(&self, path: &Path) -> Entry {
         match path.metadata() {
             Ok(metadata) if metadata.is_dir() => Entry::Exists,
+            Err(_) if self.disk.has_made(path) => Entry::Exists,
             Ok(_) => Entry::Missing,
             Err(_) if self.may_appear(path) => Entry::Unknown,
             Err(_) => Entry::Missing,

@@ -20,6 +20,7 @@ struct Attributes {
     uppercase: bool,
     nameref: bool,
     functions: bool,
+    associative: bool,
     prints: bool,
 }
 
@@ -81,6 +82,10 @@ impl Walk<'_, '_> {
             }
         }
         self.apply_attributes(name, attributes, shell);
+        if attributes.associative {
+            // Its keys are words, and what is assigned may be pairs: elements are not told apart here.
+            return shell.set(self.world, name, Content::UnknownArray("an associative array".into()));
+        }
         let Some(value) = value else { return };
         let content = if target.contains(&b'[') {
             Content::UnknownArray("an array element".into())
@@ -274,6 +279,7 @@ fn read_attributes(builtin: &BStr, word: &BStr, attributes: &mut Attributes) {
             b'n' if builtin == "export" => attributes.export = Some(false),
             b'n' => attributes.nameref = on,
             b'f' | b'F' => attributes.functions = true,
+            b'A' if builtin != "export" && builtin != "readonly" || on => attributes.associative = on,
             b'l' => attributes.lowercase = on,
             b'u' => attributes.uppercase = on,
             b'g' => attributes.local = false,

@@ -129,12 +129,24 @@ impl Walk<'_, '_> {
             return;
         }
         let value = self.assigned(&assignment.parts, shell);
+        self.prompts(name, &value, shell);
         let before = self.content(name, shell);
         let content = match &head.subscript {
             Some(subscript) => {
                 let key = self.single(subscript, shell);
                 if let Value::Known(key) = &key {
                     self.subscripts_in(BString::from([b"[", key.as_slice()].concat()).as_bstr(), shell);
+                    if !matches!(before, Content::UnknownArray(_)) && !is_index(key) {
+                        // Computed, and what its variables hold may be computed in turn.
+                        self.evaluate(key.as_bstr(), shell, 0);
+                    }
+                }
+                if name == "BASH_ALIASES" || name == "BASH_CMDS" {
+                    self.opaque(format!("names that {name} gives another meaning"), shell);
+                    shell.unsure_aliases = true;
+                    if let (Value::Known(key), Value::Known(text)) = (&key, &value) {
+                        std::rc::Rc::make_mut(&mut shell.aliases).insert(key.clone(), text.clone());
+                    }
                 }
                 with_element(before, &key, value)
             }
@@ -142,6 +154,17 @@ impl Walk<'_, '_> {
             None => Content::Scalar(value),
         };
         shell.set(self.world, name, content);
+    }
+
+    /// What an interactive shell, or one that traces, runs because of a variable's text.
+    fn prompts(&mut self, name: &BStr, value: &Value, shell: &Shell) {
+        let expanded = matches!(name.as_bytes(), b"PS0" | b"PS1" | b"PS2" | b"PS3" | b"PS4" | b"RPROMPT" | b"PROMPT");
+        let substitutes = |text: &BStr| text.find(b"$(").is_some() || text.contains(&b'`');
+        let runs = name == "PROMPT_COMMAND" || expanded && value.known().is_none_or(substitutes);
+        if runs && self.probing == 0 && value.known().is_none_or(|text| !text.is_empty()) {
+            let inside = shell.clone();
+            self.perhaps(|walk| walk.run_value(value, inside, "what a prompt runs"));
+        }
     }
 
     fn array(&mut self, elements: &[Word], shell: &mut Shell) -> Content {
@@ -155,8 +178,9 @@ impl Walk<'_, '_> {
             }
             for value in values {
                 match value.known().and_then(keyed) {
-                    Some((key, text)) => content.push((key, Value::Known(text))),
-                    None => content.push((BString::from(content.len().to_string()), value)),
+                    Some((key, text)) if is_index(&key) => place(&mut content, key, Value::Known(text)),
+                    Some(_) => return Content::UnknownArray("an element whose index is computed".into()),
+                    None => content.push((next_index(&content), value)),
                 }
             }
         }
@@ -246,6 +270,32 @@ fn keyed(text: &BStr) -> Option<(BString, BString)> {
     Some((BString::from(key), BString::from(value.get(2..)?)))
 }
 
+/// Whether a key is an index as it stands. Others are computed, or are keys of an associative array.
+fn is_index(key: &[u8]) -> bool {
+    !key.is_empty() && key.len() < 10 && key.iter().all(u8::is_ascii_digit) && (key == b"0" || key.first() != Some(&b'0'))
+}
+
+/// The index of what is appended: one more than the last.
+fn next_index(elements: &[(BString, Value)]) -> BString {
+    elements.last().map_or(0, |(key, _)| number(key) + 1).to_string().into()
+}
+
+fn number(key: &BString) -> u64 {
+    key.to_str().ok().and_then(|key| key.parse().ok()).unwrap_or(u64::MAX - 1)
+}
+
+/// Sets the element at an index, where its place among the others is.
+fn place(elements: &mut Vec<(BString, Value)>, key: BString, value: Value) {
+    match elements.binary_search_by_key(&number(&key), |(known, _)| number(known)) {
+        Ok(at) => {
+            if let Some((_, known)) = elements.get_mut(at) {
+                *known = value;
+            }
+        }
+        Err(at) => elements.insert(at, (key, value)),
+    }
+}
+
 fn appended(before: Content, more: Content) -> Content {
     match (before, more) {
         (Content::Array(elements), Content::Array(more)) if elements.len() + more.len() > MAX_ELEMENTS => {
@@ -253,20 +303,13 @@ fn appended(before: Content, more: Content) -> Content {
         }
         (Content::Unset, more) => more,
         (Content::Array(mut elements), Content::Array(more)) => {
-            let offset = elements.len();
-            elements.extend(
-                more.into_iter()
-                    .enumerate()
-                    .map(|(index, (_, value))| (BString::from((offset + index).to_string()), value)),
-            );
+            for (_, value) in more {
+                elements.push((next_index(&elements), value));
+            }
             Content::Array(elements)
         }
-        (Content::Scalar(first), Content::Array(more)) => {
-            let mut elements = vec![(BString::from("0"), first)];
-            elements.extend(
-                more.into_iter().enumerate().map(|(index, (_, value))| (BString::from((1 + index).to_string()), value)),
-            );
-            Content::Array(elements)
+        (first @ Content::Scalar(_), more @ Content::Array(_)) => {
+            appended(with_element(first, &Value::Known("0".into()), Value::Known(BString::default())), more)
         }
         (Content::UnknownArray(why), _) | (_, Content::UnknownArray(why)) => Content::UnknownArray(why),
         (before, Content::Unset | Content::Scalar(_)) => before,
@@ -274,17 +317,16 @@ fn appended(before: Content, more: Content) -> Content {
 }
 
 fn with_element(before: Content, key: &Value, value: Value) -> Content {
-    let Some(key) = key.known() else { return Content::UnknownArray("an element whose index is not known".into()) };
+    let Some(key) = key.known().filter(|key| is_index(key)) else {
+        return Content::UnknownArray("an element whose index is not known".into());
+    };
     let mut elements = match before {
         Content::Unset => Vec::new(),
         Content::Scalar(first) => vec![(BString::from("0"), first)],
         Content::Array(elements) => elements,
         Content::UnknownArray(why) => return Content::UnknownArray(why),
     };
-    match elements.iter_mut().find(|(known, _)| known == key) {
-        Some((_, known)) => *known = value,
-        None => elements.push((key.to_owned(), value)),
-    }
+    place(&mut elements, key.to_owned(), value);
     Content::Array(elements)
 }
 

@@ -20,6 +20,8 @@ pub struct Disk {
     writes: u64,
     /// Files whose bytes have been edited in place.
     edited: BTreeSet<PathBuf>,
+    /// Folders that it makes.
+    folders: BTreeSet<PathBuf>,
     /// Whether something may have changed any file.
     pub anything: bool,
 }
@@ -53,6 +55,24 @@ impl Disk {
         contents.push(content);
         let written = WrittenFile { path: path.clone(), contents, or_as_on_disk, serial: self.writes };
         self.written.insert(path, written);
+    }
+
+    /// Notes that a folder has been made.
+    pub fn make_folder(&mut self, path: PathBuf) {
+        self.folders.insert(path);
+    }
+
+    /// Whether the line has made this folder, or one below it.
+    pub fn has_made(&self, path: &Path) -> bool {
+        self.folders.iter().any(|made| made.starts_with(path))
+    }
+
+    /// Whether the line has written a file whose name ends so.
+    pub fn has_written_kind(&self, endings: &[&str]) -> bool {
+        self.written.keys().chain(&self.edited).any(|path| {
+            let name = path.as_os_str().as_encoded_bytes();
+            endings.iter().any(|ending| name.ends_with(ending.as_bytes()))
+        })
     }
 
     /// Notes that a file has been edited in place.

@@ -79,7 +79,7 @@ impl Walk<'_, '_> {
         }
         let familiar = self.is_familiar(name);
         let path_changed = shell.cleared || shell.variables.contains_key(BStr::new("PATH"));
-        if familiar && !path_changed {
+        if familiar && !path_changed && self.disk.names_nothing() {
             return Program::ByName;
         }
         let Some(path) = shell.env_text(self.world, "PATH") else {
@@ -90,6 +90,7 @@ impl Walk<'_, '_> {
         match self.along(path.as_bstr(), name, shell) {
             Some(found) if familiar && Some(&found) == self.usual(name).as_ref() => Program::ByName,
             Some(found) => self.program_at(&found),
+            None if familiar && !path_changed => Program::ByName,
             None => Program::Absent,
         }
     }
@@ -149,7 +150,14 @@ impl Walk<'_, '_> {
 
     /// Notes the files that a program writes because its arguments say so.
     fn note_written(&mut self, base: &BStr, call: &Call, shell: &Shell) {
-        let Written { files, edited, folders } = wrappers::written(base, call.arguments());
+        let Written { files, edited, folders, made } = wrappers::written(base, call.arguments());
+        if self.uncertain == 0 && self.probing == 0 && !shell.dead {
+            for folder in made.iter().filter_map(Value::known) {
+                if let Some(path) = self.absolute(folder, shell) {
+                    self.disk.make_folder(super::builtin_dir::cleaned(&path));
+                }
+            }
+        }
         for file in &files {
             match file {
                 Value::Known(_) => self.write_file(file, false, None, shell),
@@ -168,7 +176,9 @@ impl Walk<'_, '_> {
     fn named(&mut self, base: &BStr, call: Call, shell: Shell) -> Ends {
         self.note_written(base, &call, &shell);
         if let Some(unwrapped) = wrappers::unwrap(base, call.arguments(), &self.input_for_wrapper(base, &shell)) {
+            let controls = self.controls_found(base, &call, &shell);
             if let (Unwrapped::Nothing, Some(prefix)) = (&unwrapped, wrappers::found_below(base, call.arguments())) {
+                let prefix = controls.into_iter().next().unwrap_or(prefix);
                 self.print(Printed::Names(prefix, "names that find prints".into()), &shell);
                 return Ends::Same(shell);
             }
@@ -184,6 +194,33 @@ impl Walk<'_, '_> {
             return ends;
         }
         self.hand_over(&call, Program::ByName, &shell)
+    }
+
+    /// Hooks that a `find` with a test of names comes to; where it removes or changes what it finds, that is
+    /// looked at as tampering.
+    fn controls_found(&mut self, base: &BStr, call: &Call, shell: &Shell) -> Vec<BString> {
+        let Some(search) = wrappers::search_for_names(base, call.arguments()) else { return Vec::new() };
+        let mut found = Vec::new();
+        for start in &search.starts {
+            for folder in ["", ".git/hooks", "hooks", ".husky", ".githooks"] {
+                let shown = if folder.is_empty() { start.clone() } else { BString::from(format!("{start}/{folder}")) };
+                let Some(path) = self.absolute(shown.as_bstr(), shell) else { continue };
+                // Of the start itself, only what lies in it directly.
+                for entry in std::fs::read_dir(&path).into_iter().flatten().flatten() {
+                    let name = entry.file_name();
+                    let is_hook = crate::net::names::role(&name.to_string_lossy()).is_some();
+                    if is_hook && search.names.iter().any(|pattern| pattern.is_match(&name)) {
+                        found.push(BString::from([shown.as_slice(), b"/", name.as_encoded_bytes()].concat()));
+                    }
+                }
+            }
+        }
+        if search.changes {
+            for path in &found {
+                self.look_at_write(&Value::Known(path.clone()), shell);
+            }
+        }
+        found
     }
 
     /// What `xargs` and its kin read, as far as it is known.

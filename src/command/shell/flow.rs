@@ -173,7 +173,7 @@ impl Walk<'_, '_> {
                 self.for_command(names, words.as_deref(), body, *select, shell)
             }
             CommandKind::ForArithmetic { header, body } => {
-                self.arithmetic(header, &mut shell);
+                self.arithmetic_header(header, &mut shell);
                 self.repeated(shell, |walk, shell| walk.list(body, shell))
             }
             CommandKind::Case { subject, arms } => self.case_command(subject, arms, shell),

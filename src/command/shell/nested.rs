@@ -216,6 +216,10 @@ impl Walk<'_, '_> {
         if start.only_informs {
             return Ends::success(outer.clone());
         }
+        if start.only_reads && !start.interactive {
+            // `bash -n`: the code is looked at for mistakes, and not run.
+            return Ends::Same(outer.clone());
+        }
         if start.interactive {
             inside.options.expand_aliases = true;
         }
@@ -230,12 +234,29 @@ impl Walk<'_, '_> {
                 inside.dead = outer.dead;
             }
         }
+        if start.login && !start.no_profile {
+            inside = self.profiles(outer, inside);
+        }
         let (success_dead, failure_dead) = self.shell_code(&start, inside);
         match (success_dead, failure_dead) {
             (false, true) => Ends::success(outer.clone()),
             (true, false) => Ends::failure(outer.clone()),
             _ => Ends::Same(outer.clone()),
         }
+    }
+
+    /// The start-up files of a login shell that the line itself writes; those that were there before are
+    /// the person's own.
+    fn profiles(&mut self, outer: &Shell, mut inside: Shell) -> Shell {
+        let Some(home) = outer.env_text(self.world, "HOME") else { return inside };
+        for name in [".bash_profile", ".bash_login", ".profile", ".zprofile", ".zlogin", ".bash_logout"] {
+            let file = [home.as_slice(), b"/", name.as_bytes()].concat();
+            if self.disk.seen(&std::path::PathBuf::from(to_os_string(&file))) != FileSeen::AsOnDisk {
+                inside = self.source(&[known(file)], inside).merged();
+                inside.dead = outer.dead;
+            }
+        }
+        inside
     }
 
     fn shell_code(&mut self, start: &Start, mut inside: Shell) -> (bool, bool) {
@@ -298,7 +319,10 @@ struct Start {
     command: bool,
     from_input: bool,
     interactive: bool,
+    login: bool,
     no_rc: bool,
+    no_profile: bool,
+    only_reads: bool,
     only_informs: bool,
     rc_file: Option<Value>,
     operands: Vec<Value>,
@@ -328,6 +352,8 @@ impl Start {
                     continue;
                 }
                 b"--norc" => start.no_rc = true,
+                b"--noprofile" => start.no_profile = true,
+                b"--login" => start.login = true,
                 b"--help" | b"--version" => start.only_informs = true,
                 b"--posix" => {
                     shell.options.posix = true;
@@ -354,6 +380,8 @@ impl Start {
                 b'c' => self.command = on,
                 b's' => self.from_input = on,
                 b'i' => self.interactive = on,
+                b'l' => self.login = on,
+                b'n' => self.only_reads = on,
                 b'e' => shell.options.errexit = on,
                 b'f' => shell.options.no_glob = on,
                 b'a' => shell.options.all_export = on,

@@ -329,7 +329,11 @@ impl Shell {
     /// Sets a variable, its attributes kept.
     pub fn set(&mut self, world: &World, name: &BStr, value: Content) {
         let name = self.referred(name);
-        let name = name.as_bstr();
+        let (name, value) = match name.split_once_str("[") {
+            // An element by its name, as `read` and `printf -v` set it.
+            Some((array, _)) => (array.as_bstr(), Content::UnknownArray("an array with an element set by name".into())),
+            None => (name.as_bstr(), value),
+        };
         let inherited = !self.cleared && world.env.contains_key(&to_os_string(name));
         let all_export = self.options.all_export;
         let variables = Rc::make_mut(&mut self.variables);

@@ -25,6 +25,15 @@ impl Walk<'_, '_> {
         }
     }
 
+    /// The three expressions of `for ((…; …; …))`.
+    pub(in crate::command) fn arithmetic_header(&mut self, header: &[Part], shell: &mut Shell) {
+        if let Value::Known(text) = self.single(&[Part::DoubleQuoted(header.to_vec())], shell) {
+            for expression in text.split_str(";") {
+                self.evaluate(expression.as_bstr(), shell, 0);
+            }
+        }
+    }
+
     /// Evaluates an expression; what it assigns to is no longer known.
     pub(in crate::command) fn evaluate(&mut self, text: &BStr, shell: &mut Shell, indirection: u32) -> Option<i64> {
         if indirection > MAX_INDIRECTION {

@@ -54,6 +54,13 @@ const MADE_UP: &[&str] = &[
     "COMP_LINE",
     "BASH_REMATCH",
     "BASH_ARGV0",
+    "BASH_ARGV",
+    "BASH_ARGC",
+    "BASH_ALIASES",
+    "BASH_CMDS",
+    "COMP_WORDS",
+    "COMPREPLY",
+    "READLINE_LINE",
     "ZSH_VERSION",
     "ZSH_NAME",
     "HOST",
@@ -431,14 +438,16 @@ impl Walk<'_, '_> {
             return Found::Each(match content {
                 Content::Array(elements) => elements.into_iter().map(|(key, _)| Value::Known(key)).collect(),
                 Content::Unset => Vec::new(),
-                Content::Scalar(_) => vec![known("0")],
+                Content::Scalar(Value::Known(_)) => vec![known("0")],
+                Content::Scalar(Value::Unknown(value)) => vec![many(value.why, 0..0)],
                 Content::UnknownArray(why) => vec![many(why, 0..0)],
             });
         }
         if every {
             let values = match content {
                 Content::Unset => Vec::new(),
-                Content::Scalar(value) => vec![value],
+                Content::Scalar(value @ Value::Known(_)) => vec![value],
+                Content::Scalar(Value::Unknown(value)) => vec![many(value.why, 0..0)],
                 Content::Array(elements) => elements.into_iter().map(|(_, value)| value).collect(),
                 Content::UnknownArray(why) => vec![many(why, 0..0)],
             };
@@ -447,7 +456,9 @@ impl Walk<'_, '_> {
         let single = match content {
             Content::Unset => Content::Unset,
             Content::Scalar(value) if key == "0" => Content::Scalar(value),
-            Content::Scalar(_) => Content::Unset,
+            // What is not known may be an array.
+            Content::Scalar(Value::Unknown(value)) => Content::Scalar(unknown(value.why, 0..0)),
+            Content::Scalar(Value::Known(_)) => Content::Unset,
             Content::UnknownArray(why) => Content::Scalar(unknown(why, 0..0)),
             Content::Array(elements) => {
                 let index = self.index(key, &elements, shell);
@@ -472,8 +483,8 @@ impl Walk<'_, '_> {
         if number >= 0 {
             return Some(number.to_string().into());
         }
-        let count = i64::try_from(elements.len()).ok()?;
-        Some((count + number).to_string().into())
+        let last: i64 = elements.last().map_or(Some(-1), |(key, _)| key.to_str().ok()?.parse().ok())?;
+        Some((last + 1 + number).to_string().into())
     }
 
     /// A variable or special parameter.

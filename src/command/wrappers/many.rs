@@ -291,6 +291,45 @@ fn below(why: &'static str, starts: &[Value]) -> Value {
     }
 }
 
+/// A `find` that looks for names.
+pub(in crate::command) struct Search {
+    /// Where it begins, as far as that is known.
+    pub starts: Vec<BString>,
+    /// What `-name` and its kin say; one that cannot be read as a pattern matches everything.
+    pub names: Vec<globset::GlobMatcher>,
+    /// Whether it removes what it finds, or runs something on it that may.
+    pub changes: bool,
+}
+
+/// The names that a `find` looks for; `None` for one that does not.
+pub(in crate::command) fn search_for_names(base: &BStr, arguments: &[Value]) -> Option<Search> {
+    const CHANGING: &[&str] = &[
+        "rm", "mv", "chmod", "unlink", "truncate", "shred", "sed", "tee", "cp", "ln", "dd", "install", "perl", "sh", "bash",
+    ];
+    if !matches!(base.as_bytes(), b"find" | b"gfind") {
+        return None;
+    }
+    let pairs = || arguments.windows(2).filter_map(|pair| Some((pair.first()?.known()?, pair.get(1)?.known()?)));
+    let matcher = |pattern: &BStr| {
+        let glob = globset::GlobBuilder::new(&pattern.to_str_lossy()).case_insensitive(true).build();
+        glob.or_else(|_| globset::Glob::new("*")).ok().map(|glob| glob.compile_matcher())
+    };
+    let names: Vec<globset::GlobMatcher> =
+        pairs().filter(|(option, _)| *option == "-name" || *option == "-iname").filter_map(|(_, name)| matcher(name)).collect();
+    if names.is_empty() {
+        return None;
+    }
+    let runs = |(option, program): (&BStr, &BStr)| {
+        let name = program.rsplit_str("/").next().unwrap_or_default();
+        (option.starts_with(b"-exec") || option.starts_with(b"-ok")) && CHANGING.iter().any(|known| known.as_bytes() == name)
+    };
+    let changes = arguments.iter().any(|word| word.known().is_some_and(|word| word == "-delete")) || pairs().any(runs);
+    let starts = super::written::starts_of_find(arguments);
+    let starts: Vec<BString> = starts.iter().filter_map(Value::known).map(BStr::to_owned).collect();
+    let starts = if starts.is_empty() { vec![BString::from(".")] } else { starts };
+    Some(Search { starts, names, changes })
+}
+
 /// How every name begins that a plain `find` prints; `None` where it prints something else, or from
 /// several places.
 pub(in crate::command) fn found_below(base: &BStr, arguments: &[Value]) -> Option<BString> {

@@ -10,7 +10,7 @@ mod many;
 mod table;
 mod written;
 
-pub(super) use many::found_below;
+pub(super) use many::{found_below, search_for_names};
 pub(super) use written::{Written, written};
 
 use std::ffi::OsString;
@@ -558,6 +558,9 @@ fn start_stop_daemon(arguments: &[Value]) -> Unwrapped {
         }
         if matches!(word.as_bytes(), b"-x" | b"-a") {
             words = others.first().cloned().into_iter().collect();
+            rest = others.get(1..).unwrap_or_default();
+        } else if word == "-d" {
+            dir = others.first().cloned();
             rest = others.get(1..).unwrap_or_default();
         } else if let Some(program) =
             long_value(word, b"--exec", &mut after).or_else(|| long_value(word, b"--startas", &mut after))

@@ -18,12 +18,32 @@ pub(in crate::command) struct Written {
     pub edited: Vec<Value>,
     /// Folders in which files are written, moved or removed.
     pub folders: Vec<Value>,
+    /// Folders that are made.
+    pub made: Vec<Value>,
 }
 
 /// What a program writes or removes, by its arguments.
 pub(in crate::command) fn written(base: &BStr, arguments: &[Value]) -> Written {
     let mut written = Written::default();
     match base.as_bytes() {
+        b"sed" | b"gsed" | b"ssed" => written.files = arguments.iter().flat_map(named_by_sed).collect(),
+        b"awk" | b"gawk" | b"mawk" | b"nawk" => written.files = arguments.iter().flat_map(named_by_awk).collect(),
+        b"find" | b"gfind" => {
+            let names = |pair: &[Value]| match pair {
+                [option, file] => {
+                    let option = option.known()?;
+                    (option.starts_with(b"-fprint") || option == "-fls").then(|| file.clone())
+                }
+                _ => None,
+            };
+            written.files = arguments.windows(2).filter_map(names).collect();
+        }
+        _ => {}
+    }
+    match base.as_bytes() {
+        b"mkdir" | b"gmkdir" => written.made = operands(arguments, &["-m", "--mode", "-Z"]),
+        b"gzip" | b"gunzip" | b"bzip2" | b"bunzip2" | b"xz" | b"unxz" | b"zstd" | b"unzstd" | b"lzma" | b"compress"
+        | b"uncompress" | b"lz4" | b"pigz" => written.edited = operands(arguments, &["-S", "-T", "-o", "-b"]),
         b"sed" | b"gsed" if has_cluster(arguments, b'i', b"efl") || has(arguments, &["--in-place"]) => {
             let script_apart = has_cluster(arguments, b'e', b"fli")
                 || has_cluster(arguments, b'f', b"eli")
@@ -41,7 +61,17 @@ pub(in crate::command) fn written(base: &BStr, arguments: &[Value]) -> Written {
         | b"unix2dos" | b"rename" => {
             written.edited = operands(arguments, &["-c", "-S", "-u", "--cmd", "-p", "-i", "-o", "-d", "-s"]);
         }
-        b"curl" => written.files = values(arguments, b'o', &["--output"]),
+        b"curl" => {
+            written.files = values(arguments, b'o', &["--output"]);
+            let folder = arguments.iter().position(|word| word.known().is_some_and(|word| word == "--output-dir"));
+            if let Some(Value::Known(folder)) = folder.and_then(|at| arguments.get(at + 1)) {
+                // With `-O`, each address names a file there.
+                let names = arguments.iter().filter_map(Value::known).filter(|word| word.find(b"://").is_some());
+                let name = |word: &BStr| word.rsplit_str("/").next().unwrap_or_default().to_vec();
+                let path = |word| Value::Known([folder.as_slice(), b"/", &name(word)].concat().into());
+                written.files.extend(names.map(path));
+            }
+        }
         b"wget" => {
             written.files = values(arguments, b'O', &["--output-document"]);
             written.folders = values(arguments, b'P', &["--directory-prefix"]);
@@ -57,6 +87,36 @@ pub(in crate::command) fn written(base: &BStr, arguments: &[Value]) -> Written {
         _ => {}
     }
     written
+}
+
+/// Files that a program of sed writes: the rest of the line after `w` or `W` (a superset: a `w` in other
+/// text counts too).
+fn named_by_sed(word: &Value) -> Vec<Value> {
+    let Some(text) = word.known() else { return Vec::new() };
+    let mut files = Vec::new();
+    for line in text.lines() {
+        for (at, pair) in line.windows(2).enumerate() {
+            let before = at.checked_sub(1).and_then(|at| line.get(at));
+            let begins = before.is_none_or(|byte| !byte.is_ascii_lowercase() || b"gpmie".contains(byte));
+            if let (&[b'w' | b'W', b' ' | b'\t'], true) = (pair, begins)
+                && let Some(name) = line.get(at + 2..).map(|rest| rest.trim()).filter(|name| !name.is_empty())
+            {
+                files.push(Value::Known(name.into()));
+            }
+        }
+    }
+    files
+}
+
+/// Files that a program of awk writes by a name in quotes: `> "FILE"`.
+fn named_by_awk(word: &Value) -> Vec<Value> {
+    let Some(text) = word.known() else { return Vec::new() };
+    let named = text.split(|byte| *byte == b'>').skip(1).filter_map(|rest| {
+        let name = rest.trim_start().strip_prefix(b"\"")?;
+        let end = name.find_byte(b'"').filter(|end| *end > 0)?;
+        Some(Value::Known(name.get(..end)?.into()))
+    });
+    named.collect()
 }
 
 /// Where `find` begins: the operands before its first test.

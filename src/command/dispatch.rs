@@ -99,6 +99,7 @@ fn absent(scene: &mut Scene<'_, '_>) -> Effect {
 impl Meaning {
     fn named(&mut self, scene: &mut Scene<'_, '_>, name: &BStr) -> Effect {
         let args = scene.command.words.get(1..).unwrap_or_default();
+        tamper::of_hook_manager(scene, name, args);
         match programs::class(name) {
             Class::Git => {
                 self.note_other_git(scene, name);

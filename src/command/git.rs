@@ -101,7 +101,10 @@ fn written_by_options(scene: &Scene<'_, '_>, call: &Call) -> Vec<PathBuf> {
             files.extend(next().filter(|_| *word == "--output" || archives && *word == "-o"));
             files.extend(word.strip_prefix(b"-o").filter(|rest| archives && !rest.is_empty()));
         }
-        if call.verb == "bundle" && at > 0 && words.first() == Some(&Some(BStr::new("create"))) && !word.starts_with(b"-")
+        if call.verb == "bundle"
+            && at > 0
+            && words.first() == Some(&Some(BStr::new("create")))
+            && !word.starts_with(b"-")
         {
             files.push(word);
             break;

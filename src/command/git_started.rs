@@ -55,6 +55,24 @@ fn hooks_of_changes(verb: &str) -> &'static [&'static str] {
     }
 }
 
+/// The command of an `ext::` address as a line of shell: blanks part words, and `%` keeps what follows it
+/// (git-remote-ext(1)).
+fn ext_command(address: &[u8]) -> BString {
+    let mut words: Vec<BString> = vec![BString::default()];
+    let mut bytes = address.iter();
+    while let Some(byte) = bytes.next() {
+        let last = words.last_mut();
+        match (byte, last) {
+            (b' ', _) => words.push(BString::default()),
+            (b'%', Some(last)) => last.extend(bytes.next()),
+            (byte, Some(last)) => last.push(*byte),
+            (_, None) => {}
+        }
+    }
+    let quoted: Vec<Vec<u8>> = words.iter().map(|word| crate::text::shell_word(word)).collect();
+    bstr::join(" ", quoted).into()
+}
+
 /// The program for the other side, which git runs here when that side is a folder, and addresses that are
 /// programs (`ext::`, gitremote-helpers(7)).
 fn of_options(scene: &Scene<'_, '_>, call: &Call, found: &mut Found) {
@@ -66,8 +84,7 @@ fn of_options(scene: &Scene<'_, '_>, call: &Call, found: &mut Found) {
     while let Some(arg) = args.next() {
         let Some(word) = arg.known() else { continue };
         if let Some(address) = word.strip_prefix(b"ext::") {
-            let text = address.replace(b"% ", b" ").replace(b"%%", b"%");
-            found.text(scene, call, &text.into(), "an ext:: address");
+            found.text(scene, call, &ext_command(address), "an ext:: address");
             continue;
         }
         let (name, attached) = match word.split_once_str(b"=") {

@@ -166,8 +166,10 @@ fn of_clean(world: &World, path: &Path) -> Option<Guarded> {
     let name = path.file_name()?.to_str()?;
     let parent = path.parent()?.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let above = path.parent().and_then(Path::parent);
-    // A folder that only looks like a repository, as tests make them, has no hooks that git would run.
-    let in_git = above.is_some_and(|above| above.ends_with(".git") && above.is_dir() || above.join("objects").is_dir());
+    // A folder that only looks like a repository, as tests make them, has no hooks that git would run. Where
+    // nobody knows the directory, the path is relative.
+    let is_repository = |above: &Path| above.ends_with(".git") && (above.is_relative() || above.is_dir());
+    let in_git = above.is_some_and(|above| is_repository(above) || above.join("objects").is_dir());
     if (parent == "hooks" && in_git || parent == ".husky" || parent == ".githooks") && GIT_HOOKS.contains(&name) {
         return Some(Guarded::Hook);
     }

@@ -133,6 +133,21 @@ pub(super) fn of_words(scene: &mut Scene<'_, '_>) {
     }
 }
 
+/// A manager of git's hooks that is told to take them out.
+pub(super) fn of_hook_manager(scene: &mut Scene<'_, '_>, name: &BStr, args: &[Value]) {
+    let takes_out = args.iter().filter_map(Value::known).find(|word| !word.starts_with(b"-"));
+    if matches!(name.as_bytes(), b"pre-commit" | b"prek" | b"lefthook" | b"husky")
+        && takes_out == Some(BStr::new("uninstall"))
+    {
+        let shown = SafeText::quoted(name, 40);
+        note(
+            scene.plan,
+            SafeText::new(&format!("{shown} would take git's hooks out")),
+            "ask the person, who can run it".into(),
+        );
+    }
+}
+
 /// A file that a redirection writes.
 pub(super) fn of_write(
     meaning: &mut Meaning,

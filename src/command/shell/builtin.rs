@@ -108,6 +108,8 @@ impl Walk<'_, '_> {
     fn exec(&mut self, call: &Call, mut shell: Shell) -> Ends {
         let options = Options::read(call.arguments(), b"a");
         if options.operands.is_empty() {
+            // With a redirection alone, what comes after it on the line goes there.
+            self.print(Printed::Unknown("what the rest of the line prints".into()), &shell);
             return Ends::success(shell);
         }
         if options.has(b'c') {

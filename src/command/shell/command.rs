@@ -272,7 +272,10 @@ fn keyed(text: &BStr) -> Option<(BString, BString)> {
 
 /// Whether a key is an index as it stands. Others are computed, or are keys of an associative array.
 fn is_index(key: &[u8]) -> bool {
-    !key.is_empty() && key.len() < 10 && key.iter().all(u8::is_ascii_digit) && (key == b"0" || key.first() != Some(&b'0'))
+    !key.is_empty()
+        && key.len() < 10
+        && key.iter().all(u8::is_ascii_digit)
+        && (key == b"0" || key.first() != Some(&b'0'))
 }
 
 /// The index of what is appended: one more than the last.

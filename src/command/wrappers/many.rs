@@ -304,7 +304,8 @@ pub(in crate::command) struct Search {
 /// The names that a `find` looks for; `None` for one that does not.
 pub(in crate::command) fn search_for_names(base: &BStr, arguments: &[Value]) -> Option<Search> {
     const CHANGING: &[&str] = &[
-        "rm", "mv", "chmod", "unlink", "truncate", "shred", "sed", "tee", "cp", "ln", "dd", "install", "perl", "sh", "bash",
+        "rm", "mv", "chmod", "unlink", "truncate", "shred", "sed", "tee", "cp", "ln", "dd", "install", "perl", "sh",
+        "bash",
     ];
     if !matches!(base.as_bytes(), b"find" | b"gfind") {
         return None;
@@ -314,14 +315,17 @@ pub(in crate::command) fn search_for_names(base: &BStr, arguments: &[Value]) -> 
         let glob = globset::GlobBuilder::new(&pattern.to_str_lossy()).case_insensitive(true).build();
         glob.or_else(|_| globset::Glob::new("*")).ok().map(|glob| glob.compile_matcher())
     };
-    let names: Vec<globset::GlobMatcher> =
-        pairs().filter(|(option, _)| *option == "-name" || *option == "-iname").filter_map(|(_, name)| matcher(name)).collect();
+    let names: Vec<globset::GlobMatcher> = pairs()
+        .filter(|(option, _)| *option == "-name" || *option == "-iname")
+        .filter_map(|(_, name)| matcher(name))
+        .collect();
     if names.is_empty() {
         return None;
     }
     let runs = |(option, program): (&BStr, &BStr)| {
         let name = program.rsplit_str("/").next().unwrap_or_default();
-        (option.starts_with(b"-exec") || option.starts_with(b"-ok")) && CHANGING.iter().any(|known| known.as_bytes() == name)
+        (option.starts_with(b"-exec") || option.starts_with(b"-ok"))
+            && CHANGING.iter().any(|known| known.as_bytes() == name)
     };
     let changes = arguments.iter().any(|word| word.known().is_some_and(|word| word == "-delete")) || pairs().any(runs);
     let starts = super::written::starts_of_find(arguments);

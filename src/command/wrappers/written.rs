@@ -57,8 +57,9 @@ pub(in crate::command) fn written(base: &BStr, arguments: &[Value]) -> Written {
         b"awk" | b"gawk" if arguments.iter().any(|word| word.known().is_some_and(|word| word == "inplace")) => {
             written.edited = operands(arguments, &["-f", "-i", "-v", "-F"]);
         }
-        b"ed" | b"ex" | b"vi" | b"vim" | b"nvim" | b"nano" | b"emacs" | b"patch" | b"sponge" | b"dos2unix"
-        | b"unix2dos" | b"rename" => {
+        b"ed" | b"red" => written.edited = operands(arguments, &["-p"]),
+        b"ex" | b"vi" | b"vim" | b"nvim" | b"nano" | b"emacs" | b"patch" | b"sponge" | b"dos2unix" | b"unix2dos"
+        | b"rename" => {
             written.edited = operands(arguments, &["-c", "-S", "-u", "--cmd", "-p", "-i", "-o", "-d", "-s"]);
         }
         b"curl" => {

@@ -155,6 +155,23 @@ fn usage_errors_end_in_the_host_s_own_form() {
 }
 
 #[test]
+fn refusal_of_a_usage_error_names_an_event_that_can_refuse() {
+    let sandbox = Sandbox::new();
+    for host in &table().hosts {
+        let mut command = sandbox.tyran();
+        command.args(["gate", "--host", &host.id, "--no-such-option", "1"]);
+        let output = fed(command, b"{}");
+        let answer: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
+        if host.refuse.stdout == Shape::Claude {
+            let event = answer["hookSpecificOutput"]["hookEventName"].as_str();
+            assert_eq!(event, host.events.pre_tool.first().map(String::as_str), "{}: {}", host.id, shown(&output));
+        }
+        assert_eq!(output.status.code(), Some(i32::from(host.refuse.exit)), "{}: {}", host.id, shown(&output));
+        assert!(shown(&output).contains("the entry is not usable"), "{}: {}", host.id, shown(&output));
+    }
+}
+
+#[test]
 fn whatever_is_planted_ends_in_a_refusal() {
     let sandbox = Sandbox::new();
     let repo = leaky(&sandbox);

@@ -76,6 +76,8 @@ fn every_string_that_a_tool_sends_to_a_server_is_payload() {
             "mcp__forge__graphql",
             json!({"query": "mutation($body: String!) { addComment(body: $body) { id } }", "variables": {"body": secret}}),
         ),
+        // Its name says that it reads.
+        ("mcp__forge__get_graphql", json!({"query": format!("mutation {{ addComment(body: {secret:?}) {{ id }} }}")})),
         ("mcp__forge__request", json!({"method": "POST", "path": "/gists", "payload": {"deep": [{"er": secret}]}})),
         ("mcp__slack__chat", json!({"channel": "c", "blocks": secret})),
         ("mcp__forge__createSnippet", json!({"body": secret})),
@@ -343,12 +345,15 @@ fn a_file_that_guards_pushes_is_not_written_unasked() {
         for (tool, input) in [
             ("Write", json!({"file_path": path, "content": "x"})),
             ("Edit", json!({"file_path": path, "old_string": "a", "new_string": "b"})),
+            ("mcp__filesystem__write_file", json!({"path": path, "content": "x"})),
         ] {
             let output = claude(&sandbox, &repo.dir, tool, &input);
             assert!(shown(&output).contains("tamper"), "{tool} {file}: {}", shown(&output));
         }
     }
     assert_passed(&claude(&sandbox, &repo.dir, "Write", &json!({"file_path": repo.dir.join("a.txt"), "content": "x"})));
+    let read = json!({"path": repo.dir.join(".git/config")});
+    assert_passed(&claude(&sandbox, &repo.dir, "mcp__filesystem__read_file", &read));
 }
 
 #[test]

@@ -194,6 +194,18 @@ fn a_tool_that_pushes_or_commits_here_is_judged_as_git_doing_it() {
 }
 
 #[test]
+fn a_tool_that_pushes_here_may_push_tags() {
+    let sandbox = Sandbox::new();
+    let repo = clean(&sandbox);
+    repo.git(&["checkout", "-q", "--detach"]);
+    repo.commit("app.env", format!("GITHUB_TOKEN={}\n", planted::github_token(25)));
+    repo.git(&["tag", "v1"]);
+    repo.git(&["checkout", "-q", "main"]);
+    let push = json!({"repo_path": repo.dir});
+    assert_refused(&claude(&sandbox, &repo.dir, "mcp__git__git_push", &push), "app.env");
+}
+
+#[test]
 fn files_that_a_tool_uploads_are_payload() {
     let sandbox = Sandbox::new();
     let repo = leaky(&sandbox);

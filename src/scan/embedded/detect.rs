@@ -4,7 +4,6 @@
 //! matches, place and allow comment, capture groups, entropy, allowlists, required rules, and at the
 //! end the yielding of generic rules to specific ones.
 
-use std::collections::HashMap;
 use std::rc::Rc;
 
 use super::allowlist::{self, Place, Targets};
@@ -12,6 +11,7 @@ use super::decode::{self, Kinds, Pass, Taste};
 use super::demand::{self, Subject};
 use super::entropy;
 use super::escape;
+use super::gate::Gate;
 use super::locate::{Lines, Location};
 use super::matcher::{self, Caches, Candidate, Haystack, Span};
 use super::plain::{self, PlainPart};
@@ -22,6 +22,7 @@ use super::shared::{Shared, Use};
 use super::translate::PatternFault;
 use super::utf7;
 use super::wide;
+use super::yielding;
 use crate::scan::Confidence;
 
 /// gitleaks' comment that hides a finding.
@@ -79,33 +80,6 @@ pub(super) struct Found {
     pub(super) open: Option<(usize, usize)>,
 }
 
-/// Where keywords of a rule occurred: a bit for each block of a text, the last one for all that follow.
-#[derive(Clone, Copy, Debug, Default)]
-struct Gate(u128);
-
-/// Bytes of a block. Longer texts than 128 of them are read in windows.
-const BLOCK: usize = 32 << 10;
-
-impl Gate {
-    /// Every match counts.
-    const OPEN: Self = Self(u128::MAX);
-
-    fn at(place: usize) -> Self {
-        Self(1 << (place / BLOCK).min(127))
-    }
-
-    fn is_shut(self) -> bool {
-        self.0 == 0
-    }
-
-    /// Whether a keyword occurred so near that gitleaks could have both in one fragment.
-    fn is_near(self, span: Span) -> bool {
-        let first = span.0.saturating_sub(KEYWORD_REACH) / BLOCK;
-        let last = (span.1 + KEYWORD_REACH) / BLOCK;
-        self.0 == u128::MAX || self.0 & (u128::MAX << first.min(127)) & (u128::MAX >> (127 - last.min(127))) != 0
-    }
-}
-
 /// What a text was made of, to tell where in the raw one a match stands.
 #[derive(Clone, Copy)]
 enum Layer<'t> {
@@ -145,11 +119,6 @@ const MEASURED_EVERY: usize = 2 << 20;
 const MOST_CACHED: usize = 8 << 20;
 /// How often escapes are undone.
 const ESCAPE_LEVELS: usize = 2;
-/// How many hits before one and behind it on its line can make it yield.
-const MOST_NEIGHBOURS: usize = 256;
-/// How far from a match a keyword of its rule still counts, as far as one fragment of gitleaks reaches.
-const KEYWORD_REACH: usize = 125_000;
-
 impl<'e> Detector<'e> {
     pub(super) fn new(shared: &'e Shared, wanted: Wanted) -> Self {
         let count = shared.count();
@@ -175,7 +144,7 @@ impl<'e> Detector<'e> {
                 self.read_copy(stage, copy, &mut found)?;
             }
         }
-        self.yield_generic(&mut found.hits);
+        yielding::yield_generic(self.shared, self.wanted.compat, &mut found.hits);
         self.unmeasured += text.len();
         if self.unmeasured >= MEASURED_EVERY {
             self.unmeasured = 0;
@@ -224,7 +193,7 @@ impl<'e> Detector<'e> {
             hit.location = stage.lines().locate(stage.raw, hit.span.0, hit.span.1);
             hit.line = stage.lines().plain(stage.raw, hit.span.0, hit.span.1);
         }
-        add_new(hits, &mut found.hits);
+        yielding::add_new(hits, &mut found.hits);
         Ok(())
     }
 
@@ -253,7 +222,7 @@ impl<'e> Detector<'e> {
             let mut deeper = Found::default();
             let stage = Stage { haystack: Haystack::new(&last.text), layer: Layer::Unescaped(&levels), ..stage };
             self.run_pass(stage, &mut deeper)?;
-            add_new(deeper.hits, &mut found.hits);
+            yielding::add_new(deeper.hits, &mut found.hits);
             if levels.len() >= ESCAPE_LEVELS || escape::parts(&last.text).is_empty() {
                 return Ok(());
             }
@@ -375,7 +344,7 @@ impl<'e> Detector<'e> {
             if gated.is_shut() {
                 self.touched.push(rule);
             }
-            gated.0 |= gate.0;
+            gated.widen(gate);
         }
     }
 
@@ -593,80 +562,10 @@ impl<'e> Detector<'e> {
         }
         Ok(false)
     }
-
-    /// A generic rule's finding yields to a specific one's on the same line that holds its secret. A rule
-    /// that calls itself general yields to specific rules and to general ones before it, and also when
-    /// its own secret is the longer one.
-    fn yield_generic(&self, hits: &mut Vec<Hit>) {
-        // Nothing yields to a rule of the same or a higher rank.
-        let rank = |hit: &Hit| {
-            let rule = self.shared.rule(hit.rule);
-            match (rule.general, rule.id.to_lowercase().contains("generic")) {
-                (false, false) => 0,
-                (true, _) => 1 + hit.rule,
-                (false, true) => usize::MAX,
-            }
-        };
-        let ranks: Vec<usize> = hits.iter().map(rank).collect();
-        if ranks.iter().all(|&rank| rank == 0) {
-            return;
-        }
-        let mut by_line: HashMap<(usize, bool), Vec<usize>> = HashMap::new();
-        for (place, hit) in hits.iter().enumerate() {
-            by_line.entry((hit.location.line, hit.is_file)).or_default().push(place);
-        }
-        let mut stays = vec![true; hits.len()];
-        for places in by_line.into_values().filter(|places| places.len() > 1) {
-            self.yield_on_line(hits, &ranks, places, &mut stays);
-        }
-        let mut stays = stays.into_iter();
-        hits.retain(|_| stays.next().unwrap_or(true));
-    }
-
-    /// Which of the hits on one line stay.
-    fn yield_on_line(&self, hits: &[Hit], ranks: &[usize], mut places: Vec<usize>, stays: &mut [bool]) {
-        let holds = |one: &Hit, other: &Hit| memchr::memmem::find(&one.secret, &other.secret).is_some();
-        let rank = |place: usize| ranks.get(place).copied().unwrap_or(0);
-        places.sort_by_key(|&place| hits.get(place).map_or(0, |hit| hit.span.0));
-        // A line of megabytes can hold very many; gitleaks cuts such a line, and looks at no more at once.
-        let near = if self.wanted.compat { usize::MAX } else { MOST_NEIGHBOURS };
-        for (at, &place) in places.iter().enumerate() {
-            let Some(hit) = hits.get(place).filter(|_| rank(place) > 0) else { continue };
-            let general = self.shared.rule(hit.rule).general;
-            let neighbours = places.iter().take(at.saturating_add(near)).skip(at.saturating_sub(near));
-            let yields = neighbours
-                .filter(|&&other| rank(other) < rank(place))
-                .any(|&other| hits.get(other).is_some_and(|other| holds(other, hit) || general && holds(hit, other)));
-            if let Some(stay) = stays.get_mut(place) {
-                *stay = !yields;
-            }
-        }
-    }
 }
 
 fn made(slot: &mut Option<Box<Caches>>) -> &mut Caches {
     slot.get_or_insert_default()
-}
-
-/// Adds the hits whose secret the same rule has not found there already.
-fn add_new(mut hits: Vec<Hit>, known: &mut Vec<Hit>) {
-    if hits.is_empty() {
-        return;
-    }
-    let mut places: HashMap<(usize, &[u8]), Vec<Span>> = HashMap::new();
-    for hit in known.iter() {
-        places.entry((hit.rule, &hit.secret)).or_default().push(hit.span);
-    }
-    places.values_mut().for_each(|spans| spans.sort_unstable());
-    // One rule's spans do not overlap, but those of a text and of its decoded form can.
-    let is_known = |hit: &Hit| {
-        places.get(&(hit.rule, hit.secret.as_slice())).is_some_and(|spans| {
-            let before = spans.partition_point(|span| span.0 < hit.span.1);
-            spans.iter().take(before).rev().take(4).any(|span| span.1 > hit.span.0)
-        })
-    };
-    hits.retain(|hit| !is_known(hit));
-    known.append(&mut hits);
 }
 
 /// The longest value that stands near behind a place, or what is shorter than a long run. `first` is the

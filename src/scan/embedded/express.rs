@@ -17,7 +17,7 @@ use super::allowlist::{self, Allowlist, Place, Target, Targets};
 use super::demand::{self, Subject};
 use super::detect::counts_anywhere;
 use super::rules::{Rule, RuleSet};
-use super::session;
+use super::subject;
 use super::translate::PatternFault;
 use crate::scan::Finding;
 use crate::scan::gitleaks::locate::Hit;
@@ -209,7 +209,7 @@ impl Judge for Rest {
         let Some(rule) = rule else { return Some(hit.finding) };
         let commit = hit.finding.item.commit.map(|commit| commit.to_string());
         let (path, confidence) =
-            session::places(&hit.finding.item, commit.as_deref()).into_iter().find_map(|seen| {
+            subject::places(&hit.finding.item, commit.as_deref()).into_iter().find_map(|seen| {
                 // A pattern that cannot be tried takes nothing away.
                 if !self.counts(rule, &hit, seen.place).unwrap_or(true) {
                     return None;

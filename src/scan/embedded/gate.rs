@@ -1,0 +1,42 @@
+//! Which matches of a rule count for its keywords.
+//!
+//! Promise: a match counts where a keyword stands so near that gitleaks could have both in one fragment.
+
+use super::matcher::Span;
+
+/// How far from a match a keyword of its rule still counts, as far as one fragment of gitleaks reaches.
+const KEYWORD_REACH: usize = 125_000;
+
+/// Where keywords of a rule occurred: a bit for each block of a text, the last one for all that follow.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Gate(u128);
+
+/// Bytes of a block. Longer texts than 128 of them are read in windows.
+const BLOCK: usize = 32 << 10;
+
+impl Gate {
+    /// Every match counts.
+    pub(super) const OPEN: Self = Self(u128::MAX);
+
+    /// A keyword begins here.
+    pub(super) fn at(place: usize) -> Self {
+        Self(1 << (place / BLOCK).min(127))
+    }
+
+    /// No keyword occurred.
+    pub(super) fn is_shut(self) -> bool {
+        self.0 == 0
+    }
+
+    /// Whether a keyword occurred so near that gitleaks could have both in one fragment.
+    pub(super) fn is_near(self, span: Span) -> bool {
+        let first = span.0.saturating_sub(KEYWORD_REACH) / BLOCK;
+        let last = (span.1 + KEYWORD_REACH) / BLOCK;
+        self.0 == u128::MAX || self.0 & (u128::MAX << first.min(127)) & (u128::MAX >> (127 - last.min(127))) != 0
+    }
+
+    /// A keyword occurred there too.
+    pub(super) fn widen(&mut self, other: Self) {
+        self.0 |= other.0;
+    }
+}

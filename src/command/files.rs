@@ -141,18 +141,20 @@ fn carried(scene: &Scene<'_, '_>, path: &Path) -> Content {
 fn tee(scene: &mut Scene<'_, '_>, words: &[Arg]) -> Effect {
     let options = Grammar("a/append i/ignore-interrupts p /output-error?").read(words, true);
     let text = match &scene.command.stdin {
-        Stdin::Text(text) if !options.is_on("append") => Some(text.clone()),
-        Stdin::Empty if !options.is_on("append") => Some(Vec::new()),
-        Stdin::Text(_) | Stdin::Empty | Stdin::Inherited | Stdin::File(_) | Stdin::Names { .. } | Stdin::Unknown(_) => {
-            None
-        }
+        Stdin::Text(text) => Some(text.clone()),
+        Stdin::Empty => Some(Vec::new()),
+        Stdin::Inherited | Stdin::File(_) | Stdin::Names { .. } | Stdin::Unknown(_) => None,
+    };
+    let content = match text {
+        Some(bytes) if options.is_on("append") => Content::Appended(bytes),
+        text => Content::of(text),
     };
     let mut effect = Effect { changes_files: options.operands.iter().any(|arg| arg.known().is_none()), ..inert() };
     for word in &options.operands {
         tamper::of_word(scene, word, false);
     }
     for path in known_paths(scene, &options) {
-        effect.writes.push((path, Content::of(text.clone())));
+        effect.writes.push((path, content.clone()));
     }
     effect.output = match &scene.command.stdin {
         Stdin::Text(text) => Some(text.clone()),

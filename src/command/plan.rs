@@ -264,6 +264,8 @@ pub struct WrittenFile {
 pub enum Content {
     /// These bytes.
     Bytes(Vec<u8>),
+    /// What the file holds when the line comes to it, as the disk shows it now, and then these bytes.
+    Appended(Vec<u8>),
     /// What this file or folder of the disk holds.
     CopyOf(PathBuf),
     /// Nobody knows.

@@ -240,3 +240,21 @@ fn stash_that_git_refuses_takes_nothing_away() {
     let setup = &["echo T=@TOKEN@ > s.env && git add s.env && echo n > n.txt && git add -N n.txt"];
     records(setup, "git stash -q; git commit -m x");
 }
+
+#[test]
+fn what_is_added_to_a_file_after_a_program_ran_is_read() {
+    let push = "&& git commit -qm x && git push -q origin HEAD";
+    for before in ["git rm -q --cached dir/b.txt", "git rm -q dir/b.txt", "mv dir moved"] {
+        for add in
+            ["echo x >> .gitignore", "echo x >> .gitignore && echo y >> .gitignore", "echo x | tee -a .gitignore"]
+        {
+            leaves_out(UNTRACKED, &format!("{before} && {add} && git add .gitignore a.txt {push}"));
+        }
+        records(
+            &["echo T=@TOKEN@ >> .gitignore"],
+            &format!("{before} && echo x >> .gitignore && git add .gitignore {push}"),
+        );
+    }
+    let token = planted::github_token(7);
+    records(&[], &format!("git rm -q --cached dir/b.txt && echo T={token} >> a.txt && git commit -qam x"));
+}

@@ -75,6 +75,25 @@ impl Disk {
         })
     }
 
+    /// What a file holds once these bytes are added to it. What it held before may not be known to be as the disk
+    /// shows it, when a program ran that may change files.
+    pub fn appended(&self, path: &Path, mut bytes: Vec<u8>) -> Content {
+        let before = match self.text(path) {
+            FileText::Known(before) => return Content::Bytes([before, bytes].concat()),
+            FileText::Absent => return Content::Bytes(bytes),
+            FileText::Unknown(_) => self.written.get(path).map(WrittenFile::certain),
+        };
+        let plain = || path.metadata().map_or(true, |metadata| metadata.is_file());
+        match before {
+            Some(Some(Content::Appended(before))) => {
+                bytes.splice(0..0, before.iter().copied());
+                Content::Appended(bytes)
+            }
+            None if plain() && !self.went_with_its_folder(path) => Content::Appended(bytes),
+            Some(_) | None => Content::Unknown,
+        }
+    }
+
     /// Notes that a file has been edited in place.
     pub fn edit(&mut self, path: PathBuf) {
         self.edited.insert(path);
@@ -130,7 +149,9 @@ impl Disk {
 
     /// Whether a path has been removed, or may hold anything else now.
     fn is_gone(&self, path: &Path) -> bool {
-        self.written.get(path).is_some_and(|file| !matches!(file.certain(), Some(Content::Bytes(_))))
+        self.written
+            .get(path)
+            .is_some_and(|file| !matches!(file.certain(), Some(Content::Bytes(_) | Content::Appended(_))))
     }
 
     /// Whether the line has removed a folder that the path lies in, or replaced it.

@@ -14,6 +14,7 @@ use super::disk::{FileText, View};
 use super::flow::after_subshell;
 use super::state::{Arguments, Dirs, Shell, known};
 use super::{Ends, Walk};
+use crate::command::plan::Content as FileContent;
 use crate::command::scripts;
 use crate::command::simple::{
     Certainty, Code, Dir, Effect, EnvChange, Exit, FileSeen, Nested, Program, SimpleCommand, Stdin, Value, to_os_string,
@@ -469,6 +470,12 @@ impl Walk<'_, '_> {
 
     fn take_effect(&mut self, effect: Effect, dir: Dir, shell: &Shell) {
         for (path, content) in effect.writes {
+            let content = match content {
+                FileContent::Appended(bytes) => self.disk.appended(&path, bytes),
+                other @ (FileContent::Bytes(_) | FileContent::CopyOf(_) | FileContent::Unknown | FileContent::Gone) => {
+                    other
+                }
+            };
             self.disk.write(path, content, self.uncertain == 0 && !shell.dead);
         }
         self.disk.anything |= effect.changes_files;

@@ -6,6 +6,7 @@ use super::capture::{Capture, Printed};
 use super::state::{Content, Shell, known};
 use super::{Ends, Walk};
 use crate::command::ast::{Part, Redirect, RedirectOperator};
+use crate::command::plan::Content as FileContent;
 use crate::command::shell::disk::FileText;
 use crate::command::simple::{Redirection, RedirectionKind, Stdin, Value};
 use crate::text::SafeText;
@@ -81,21 +82,24 @@ impl Walk<'_, '_> {
         }
         let certain = self.uncertain == 0 && !shell.dead;
         let absolute = path.known().and_then(|path| self.absolute(path, shell));
-        let bytes = match (append, bytes, &absolute) {
-            (true, Some(bytes), Some(path)) => match self.disk.text(path) {
-                FileText::Known(before) => Some([before, bytes].concat()),
-                FileText::Absent => Some(bytes),
-                FileText::Unknown(_) => None,
-            },
-            (_, bytes, _) => bytes,
+        let content = match (append, bytes, &absolute) {
+            (true, Some(bytes), Some(path)) => self.disk.appended(path, bytes),
+            (_, bytes, _) => FileContent::of(bytes),
         };
         let view = super::disk::View { world: self.world, disk: &self.disk };
-        let surely = bytes.as_deref().filter(|_| certain);
+        let surely = match &content {
+            FileContent::Bytes(bytes) if certain => Some(bytes.as_slice()),
+            FileContent::Bytes(_)
+            | FileContent::Appended(_)
+            | FileContent::CopyOf(_)
+            | FileContent::Unknown
+            | FileContent::Gone => None,
+        };
         for dir in shell.dirs.each() {
             self.verbs.write(path, &dir, surely, &view, &mut self.plan);
         }
         match absolute {
-            Some(path) => self.disk.write(path, crate::command::plan::Content::of(bytes), certain),
+            Some(path) => self.disk.write(path, content, certain),
             None => self.disk.anything = true,
         }
     }

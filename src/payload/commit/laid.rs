@@ -78,6 +78,10 @@ impl Stage<'_> {
     fn content(&mut self, content: &Content, path: &Path, name: &BString, maybe: bool) -> Result<Option<Laid>, Fault> {
         match content {
             Content::Bytes(bytes) => Ok(Some(Laid::Blob(self.hash(bytes.clone(), name)?))),
+            Content::Appended(bytes) => match before_appending(&self.top.join(path)) {
+                Some(before) => Ok(Some(Laid::Blob(self.hash([before.as_slice(), bytes].concat(), name)?))),
+                None => Ok(Some(Laid::Unknown)),
+            },
             Content::Unknown => Ok(Some(Laid::Unknown)),
             Content::Gone => {
                 self.gone_below(name, maybe)?;
@@ -217,6 +221,10 @@ pub(super) fn as_left(written: &[WrittenFile], is_it: impl Fn(&Path) -> bool) ->
     for content in &file.contents {
         match content {
             Content::Bytes(bytes) => texts.push(bytes.clone()),
+            Content::Appended(bytes) => match before_appending(&file.path) {
+                Some(before) => texts.push([before.as_slice(), bytes].concat()),
+                None => return AsLeft::Unknown,
+            },
             Content::CopyOf(source) => match fs::read(source) {
                 Ok(bytes) => texts.push(bytes),
                 Err(_) => return AsLeft::Unknown,
@@ -226,6 +234,15 @@ pub(super) fn as_left(written: &[WrittenFile], is_it: impl Fn(&Path) -> bool) ->
         }
     }
     AsLeft::Texts(texts)
+}
+
+/// What a file holds that bytes are added to: nothing where there is none; `None` where it cannot be read.
+fn before_appending(path: &Path) -> Option<Vec<u8>> {
+    match fs::read(path) {
+        Ok(bytes) => Some(bytes),
+        Err(error) if error.kind() == ErrorKind::NotFound => Some(Vec::new()),
+        Err(_) => None,
+    }
 }
 
 fn os(bytes: &[u8]) -> OsString {

@@ -45,7 +45,7 @@ fn copied_there(request: &PackageRequest, dir: &Path, chosen: &mut Chosen) -> Re
             Content::CopyOf(source) if source.is_dir() => chosen.files.extend(tree::walk(source, &|_, _| true)?),
             Content::CopyOf(source) => chosen.files.extend([source.clone()]),
             // Bytes that are known stand on the line, which is read by itself.
-            Content::Bytes(_) | Content::Unknown | Content::Gone => {}
+            Content::Bytes(_) | Content::Appended(_) | Content::Unknown | Content::Gone => {}
         }
     }
     Ok(())

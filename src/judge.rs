@@ -29,7 +29,7 @@ use crate::scan::suppress::Suppressed;
 use crate::scan::{Coverage, Finding};
 use crate::text::SafeText;
 use crate::verdict::{Class, Clearance, Question, Refusal, Verdict};
-use crate::world::{Caution, Environment, World, plant};
+use crate::world::{Caution, Environment, World, open_plain, plant};
 
 use reading::{Memory, scanned};
 
@@ -168,7 +168,7 @@ impl Said<'_> {
         let texts = std::iter::once(self.line).chain(self.inputs.iter().map(Vec::as_slice));
         payload.parts.push(Texts::part(texts.map(|text| (ItemKind::Command, BString::from(text)))));
         let (there, others): (Vec<PathBuf>, Vec<PathBuf>) =
-            self.pasted.iter().cloned().partition(|path| path.is_file());
+            self.pasted.iter().cloned().partition(|path| open_plain(path).is_ok());
         if !there.is_empty() {
             payload.parts.push(files::part(&there)?);
         }

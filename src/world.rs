@@ -16,6 +16,8 @@ pub mod scratch;
 use std::collections::BTreeMap;
 use std::env;
 use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
@@ -187,6 +189,45 @@ impl World {
     pub fn var(&self, name: &str) -> Option<&OsStr> {
         self.env.get(OsStr::new(name)).map(OsString::as_os_str)
     }
+}
+
+/// Opens a regular file for reading. What the kernel makes up (`/proc`, `/sys`) is none, though it looks like
+/// one: reading may wait without end (`/proc/kmsg`), or take away what is read.
+///
+/// # Errors
+/// When it cannot be opened, or is no regular file of a disk.
+pub fn open_plain(path: &Path) -> std::io::Result<File> {
+    let mut options = File::options();
+    options.read(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, nix::fcntl::OFlag::O_NONBLOCK.bits());
+    let file = options.open(path)?;
+    if !file.metadata()?.is_file() || is_made_up(&file)? {
+        return Err(std::io::Error::other("no regular file"));
+    }
+    Ok(file)
+}
+
+#[cfg(target_os = "linux")]
+fn is_made_up(file: &File) -> std::io::Result<bool> {
+    use nix::sys::statfs::{DEBUGFS_MAGIC, PROC_SUPER_MAGIC, SYSFS_MAGIC, TRACEFS_MAGIC, fstatfs};
+    let kind = fstatfs(file)?.filesystem_type();
+    Ok([PROC_SUPER_MAGIC, SYSFS_MAGIC, DEBUGFS_MAGIC, TRACEFS_MAGIC].contains(&kind))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn is_made_up(_file: &File) -> std::io::Result<bool> {
+    Ok(false)
+}
+
+/// The bytes of a file as [`open_plain`] opens it.
+///
+/// # Errors
+/// As [`open_plain`], and when it cannot be read.
+pub fn read_plain(path: &Path) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    open_plain(path)?.read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// The first executable file called `program` along `path`, as execvp looks it up.

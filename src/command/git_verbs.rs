@@ -628,7 +628,7 @@ pub(super) fn file_text(scene: &Scene<'_, '_>, path: &Path) -> Option<Vec<u8>> {
     match scene.shell.file(path) {
         FileSeen::Written(bytes) => Some(bytes),
         FileSeen::Changed(_) => None,
-        FileSeen::AsOnDisk => std::fs::read(path).ok(),
+        FileSeen::AsOnDisk => crate::world::read_plain(path).ok(),
     }
 }
 

@@ -15,6 +15,7 @@ use std::sync::Mutex;
 use bstr::BString;
 
 use crate::text::SafeText;
+use crate::world::open_plain;
 
 use super::objects::{Format, Hasher};
 use super::source::Sink;
@@ -88,7 +89,7 @@ pub fn part(files: &[PathBuf]) -> Result<Part, Fault> {
 /// When it cannot be read, or changes while it is.
 pub(super) fn identified(path: &Path, name: BString, format: Format) -> Result<Item, Fault> {
     let fault = |error: io::Error| fault(path, &error);
-    let mut file = File::open(path).map_err(fault)?;
+    let mut file = open_plain(path).map_err(fault)?;
     let size = file.metadata().map_err(fault)?.len();
     let mut hasher = format.hasher(gix::objs::Kind::Blob, size);
     let mut buffer = vec![0; 1 << 17];

@@ -357,6 +357,18 @@ fn input_reaches_the_command_that_reads_it() {
     assert!(matches!(stdin("unknown | git x"), Stdin::Unknown(_)));
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn what_the_kernel_makes_up_is_not_read() {
+    // Reading /proc/kmsg waits for the next message.
+    for text in
+        ["sh /proc/version", ". /proc/version", "cat /proc/kmsg | sh", "sh < /proc/kmsg", "/proc/kmsg", "sh /proc/[k]*"]
+    {
+        let plan = read(text.as_bytes(), &nowhere(), Shell::Bash);
+        assert!(!plan.opaque.is_empty(), "{text}");
+    }
+}
+
 #[test]
 fn items_beyond_those_that_are_followed_are_a_command_that_is_not_known() {
     let items: String = (0..40).map(|item| format!(" i{item}")).collect();

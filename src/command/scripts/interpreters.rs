@@ -68,8 +68,10 @@ impl Walk<'_, '_> {
         let arguments = call.arguments();
         let does = match source(language, arguments) {
             Source::Nothing => Some(Quiet::Reads),
-            // A module of that name, or one that a variable names, is run before the code.
-            Source::Code(_) | Source::Input | Source::Module(..) if self.loads_other_code(language, shell) => None,
+            // A module that lies beside, or that a variable names, is run with the code. A tool that is started as
+            // a module is that tool.
+            Source::Code(_) | Source::Input if self.loads_other_code(language, shell) => None,
+            Source::Module(name, _) if !self.verbs.knows(name) && self.loads_other_code(language, shell) => None,
             Source::Code(codes) => self.codes(language, &codes, shell),
             Source::Input => match shell.stdin() {
                 Stdin::Text(text) => {
@@ -140,7 +142,7 @@ impl Walk<'_, '_> {
         let small = path.metadata().is_ok_and(|data| data.is_file() && data.len() <= MAX_SEARCHED_BYTES);
         let text = match self.disk.seen(&path) {
             FileSeen::Written(bytes) => Some(bytes),
-            FileSeen::Changed(_) | FileSeen::AsOnDisk if small => std::fs::read(&path).ok(),
+            FileSeen::Changed(_) | FileSeen::AsOnDisk if small => crate::world::read_plain(&path).ok(),
             FileSeen::Changed(_) | FileSeen::AsOnDisk => None,
         };
         if let Some(text) = text {

@@ -1,13 +1,12 @@
 //! Files as the line leaves them: what it writes itself is known, what its programs may change is not.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use crate::command::plan::{Content, WrittenFile};
 use crate::command::simple::{FileSeen, ShellState};
-use crate::world::World;
+use crate::world::{World, open_plain};
 
 /// Largest file that is read as code or pasted into a word, in bytes.
 pub const MAX_FILE_BYTES: u64 = 256 * 1024;
@@ -128,14 +127,15 @@ impl Disk {
         if self.went_with_its_folder(path) {
             return FileText::Unknown("removed earlier on this line, with its folder");
         }
-        let Ok(file) = fs::File::open(path) else {
-            let absent = path.symlink_metadata().is_err();
-            return if absent && !self.anything { FileText::Absent } else { FileText::Unknown("cannot be read") };
-        };
         // A pipe or a device would block or never end.
-        if !file.metadata().is_ok_and(|metadata| metadata.is_file()) {
-            return FileText::Unknown("no regular file");
-        }
+        let Ok(file) = open_plain(path) else {
+            let absent = path.symlink_metadata().is_err();
+            return if absent && !self.anything {
+                FileText::Absent
+            } else {
+                FileText::Unknown("cannot be read, or is no regular file")
+            };
+        };
         if self.anything {
             return FileText::Unknown("an earlier program of this line may have changed it");
         }

@@ -591,11 +591,7 @@ pub(in crate::command) fn is_tool(base: &BStr) -> bool {
 fn is_binary(path: &Path) -> bool {
     use std::io::Read;
     let mut head = [0; HEAD_BYTES];
-    let Ok(metadata) = path.metadata() else { return true };
-    if !metadata.is_file() {
-        return true;
-    }
-    match std::fs::File::open(path).and_then(|mut file| file.read(&mut head)) {
+    match crate::world::open_plain(path).and_then(|mut file| file.read(&mut head)) {
         Ok(length) => head.get(..length).is_none_or(|head| head.contains(&0)),
         Err(_) => true,
     }

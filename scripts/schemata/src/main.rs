@@ -162,7 +162,8 @@ impl Mutants<'_> {
 
     fn function(&mut self, signature: &Signature, block: &Block, within: impl FnOnce(&mut Self)) {
         let (outer, asleep) = (self.inside.clone(), self.asleep);
-        self.inside = if outer.is_empty() { signature.ident.to_string() } else { format!("{outer}::{}", signature.ident) };
+        self.inside =
+            if outer.is_empty() { signature.ident.to_string() } else { format!("{outer}::{}", signature.ident) };
         self.asleep |= signature.constness.is_some();
         self.body(signature, block);
         within(self);
@@ -330,7 +331,8 @@ impl<'ast> Visit<'ast> for Mutants<'_> {
                 if !holds_let(guard) {
                     let always = self.id(guard.span(), "a guard that always holds");
                     let never = self.id(guard.span(), "a guard that never holds");
-                    let asked = |id: Option<u32>| id.map_or("false".to_owned(), |id| format!("crate::mutant::on({id})"));
+                    let asked =
+                        |id: Option<u32>| id.map_or("false".to_owned(), |id| format!("crate::mutant::on({id})"));
                     if always.is_some() || never.is_some() {
                         let before = format!("({} || !{} && (", asked(always), asked(never));
                         self.around(guard.span(), before, "))".to_owned());
@@ -348,7 +350,10 @@ impl<'ast> Visit<'ast> for Mutants<'_> {
 
     fn visit_stmt(&mut self, node: &'ast Stmt) {
         if let Stmt::Expr(expression, Some(_)) = node
-            && matches!(expression, Expr::Call(_) | Expr::MethodCall(_) | Expr::Assign(_) | Expr::Try(_) | Expr::Binary(_))
+            && matches!(
+                expression,
+                Expr::Call(_) | Expr::MethodCall(_) | Expr::Assign(_) | Expr::Try(_) | Expr::Binary(_)
+            )
             && let Some(id) = self.id(expression.span(), "without this statement")
         {
             self.around(node.span(), format!("if !crate::mutant::on({id}) {{ "), " }".to_owned());

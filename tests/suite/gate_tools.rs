@@ -76,6 +76,7 @@ fn every_string_that_a_tool_sends_to_a_server_is_payload() {
             "mcp__forge__graphql",
             json!({"query": "mutation($body: String!) { addComment(body: $body) { id } }", "variables": {"body": secret}}),
         ),
+        ("mcp__github__create_and_get_issue", json!({"body": secret})),
         // Its name says that it reads.
         ("mcp__forge__get_graphql", json!({"query": format!("mutation {{ addComment(body: {secret:?}) {{ id }} }}")})),
         ("mcp__forge__request", json!({"method": "POST", "path": "/gists", "payload": {"deep": [{"er": secret}]}})),
@@ -203,6 +204,44 @@ fn a_tool_that_pushes_here_may_push_tags() {
     repo.git(&["checkout", "-q", "main"]);
     let push = json!({"repo_path": repo.dir});
     assert_refused(&claude(&sandbox, &repo.dir, "mcp__git__git_push", &push), "app.env");
+}
+
+#[test]
+fn a_tool_that_pushes_here_is_judged_by_the_remote_it_names() {
+    let sandbox = Sandbox::new();
+    let repo = leaky(&sandbox);
+    repo.git(&["push", "-q", "origin", "main"]);
+    sandbox.repo("other");
+    repo.git(&["remote", "add", "other", &sandbox.path("other.git").to_string_lossy()]);
+    let to = |remote: &str| {
+        let input = json!({"repo_path": repo.dir, "remote": remote});
+        claude(&sandbox, &repo.dir, "mcp__git__git_push", &input)
+    };
+    assert_refused(&to("other"), "app.env");
+    assert_passed(&to("origin"));
+    for word in ["publish", "sync", "mirror"] {
+        let input = json!({"repo_path": repo.dir, "remote": "other"});
+        assert_refused(&claude(&sandbox, &repo.dir, &format!("mcp__git__git_{word}"), &input), "app.env");
+    }
+}
+
+#[test]
+fn a_tool_that_commits_files_here_stages_them() {
+    let sandbox = Sandbox::new();
+    let repo = clean(&sandbox);
+    repo.write("late.env", format!("GITHUB_TOKEN={}\n", planted::github_token(26)));
+    for input in [
+        json!({"repo_path": repo.dir, "message": "m", "files": ["late.env"]}),
+        json!({"repo_path": repo.dir, "message": "m", "action": "add"}),
+    ] {
+        assert_refused(&claude(&sandbox, &repo.dir, "mcp__git__git_commit", &input), "late.env");
+    }
+    assert_passed(&claude(
+        &sandbox,
+        &repo.dir,
+        "mcp__git__git_commit",
+        &json!({"repo_path": repo.dir, "message": "m"}),
+    ));
 }
 
 #[test]
@@ -358,6 +397,7 @@ fn a_file_that_guards_pushes_is_not_written_unasked() {
             ("Write", json!({"file_path": path, "content": "x"})),
             ("Edit", json!({"file_path": path, "old_string": "a", "new_string": "b"})),
             ("mcp__filesystem__write_file", json!({"path": path, "content": "x"})),
+            ("mcp__filesystem__edit_files", json!({"edits": [{"file": repo.dir.join("a.txt")}, {"file": path}]})),
         ] {
             let output = claude(&sandbox, &repo.dir, tool, &input);
             assert!(shown(&output).contains("tamper"), "{tool} {file}: {}", shown(&output));

@@ -123,7 +123,7 @@ fn told(
         notes: &[SafeText::new("1 stale suppression in .tyran-allow")],
         payload: Tally { objects: 12, bytes: 34_567 },
         elapsed: Duration::from_millis(42),
-        directory: Path::new("/somewhere/work"),
+        directory: Path::new("/somewhere/shop"),
         commits: &raw_commit,
     };
     let mut out = Vec::new();
@@ -381,16 +381,16 @@ fn coverage_once() -> Coverage {
 
 #[test]
 fn path_below_the_directory_is_told_relative_to_it() {
-    let inside = finding("/somewhere/work/src/a.txt", "k=", &planted::github_token(1), "");
-    let beside = finding("/somewhere/workshop/a.txt", "k=", &planted::github_token(1), "");
+    let inside = finding("/somewhere/shop/src/a.txt", "k=", &planted::github_token(1), "");
+    let beside = finding("/somewhere/shops/a.txt", "k=", &planted::github_token(1), "");
     let text = told_of(&[inside.clone(), beside.clone()], Format::Human);
     assert!(text.contains("\nsrc/a.txt:2:3  service-token"), "{text}");
-    assert!(text.contains("\n/somewhere/workshop/a.txt:2:3"), "{text}");
+    assert!(text.contains("\n/somewhere/shops/a.txt:2:3"), "{text}");
     let sarif: Value = serde_json::from_str(&told_of(&[inside, beside], Format::Sarif)).unwrap();
     let place =
         |at: usize| sarif["runs"][0]["results"][at]["locations"][0]["physicalLocation"]["artifactLocation"].clone();
     assert_eq!(place(0), serde_json::json!({"uri": "src/a.txt", "uriBaseId": "%SRCROOT%"}));
-    assert_eq!(place(1), serde_json::json!({"uri": "/somewhere/workshop/a.txt"}));
+    assert_eq!(place(1), serde_json::json!({"uri": "/somewhere/shops/a.txt"}));
 }
 
 #[test]

@@ -224,6 +224,16 @@ fn yarn_and_bun_leave_out_less_than_npm() {
 }
 
 #[test]
+fn pnpm_packs_the_entry_points_that_it_publishes() {
+    let sandbox = Sandbox::new();
+    let config = "\"publishConfig\":{\"main\":\"lib/a.js\",\"bin\":\"bin/run\"}";
+    let manifest = format!("{{\"name\":\"p\",\"version\":\"1.0.0\",\"files\":[],{config}}}");
+    let dir = npm_package(&sandbox, &manifest, &[]);
+    let ours = below(&package(&sandbox, &dir, "pnpm", &["publish"]).unwrap(), &dir, &dir);
+    assert!(ours.contains("lib/a.js") && ours.contains("bin/run"), "{ours:?}");
+}
+
+#[test]
 fn npm_takes_what_only_git_ignores_elsewhere() {
     let sandbox = Sandbox::new();
     let repo = sandbox.repo("r");

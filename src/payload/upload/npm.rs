@@ -305,11 +305,14 @@ impl Walk<'_> {
         }
         // Each is a pattern too: the folders that lead to it are entered, and what lies there beside it is packed
         // unless a pattern leaves out the file itself.
-        let programs: Vec<&str> = match self.manifest.get("bin") {
-            Some(Value::String(path)) => vec![path.as_str()],
-            Some(Value::Object(paths)) => paths.values().filter_map(Value::as_str).collect(),
-            Some(Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_)) | None => Vec::new(),
-        };
+        let mut programs: Vec<&str> = Vec::new();
+        for manifest in std::iter::once(self.manifest).chain(self.manifest.get("publishConfig")) {
+            match manifest.get("bin") {
+                Some(Value::String(path)) => programs.push(path),
+                Some(Value::Object(paths)) => programs.extend(paths.values().filter_map(Value::as_str)),
+                Some(Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_)) | None => {}
+            }
+        }
         for path in programs {
             strict.extend(Rule::read(&format!("!/{}", path.trim_start_matches("./")), self.dialect));
             required.push(self.top.join(path));
@@ -327,7 +330,8 @@ impl Walk<'_> {
     fn entry_points(&self) -> Vec<&str> {
         let published = self.manifest.get("publishConfig");
         let (manifests, fields): (Vec<&Value>, &[&str]) = match self.dialect {
-            Dialect::Npm => (vec![self.manifest], &["main", "browser"]),
+            // pnpm puts these in their place.
+            Dialect::Npm => (std::iter::once(self.manifest).chain(published).collect(), &["main", "browser"]),
             Dialect::Any => (
                 std::iter::once(self.manifest).chain(published).collect(),
                 &["main", "browser", "module", "bin", "types", "typings", "man", "exports", "directories"],

@@ -64,6 +64,16 @@ impl BranchMoves {
         self.on_top = true;
     }
 
+    /// Whether it stands elsewhere than now.
+    pub(super) fn is_moved(&self) -> bool {
+        self.on_top || self.brings()
+    }
+
+    /// Whether it stands on something else than what is there now, or a commit on top of that.
+    pub(super) fn brings(&self) -> bool {
+        self.replaced.is_some() || !self.brought.is_empty()
+    }
+
     /// What the current branch stands on for a push in this list; nothing when it is as now.
     pub(super) fn tips(&self, chain: u64) -> Vec<OsString> {
         let replaced = self.replaced.as_ref().filter(|replaced| chain != 0 && replaced.chain == chain);

@@ -113,9 +113,13 @@ impl Meaning {
             }
             Class::Vcs => vcs::command(self, scene, name, args),
             Class::Tyran => tamper::tyran(scene, args),
-            Class::Files => files::command(self, scene, name, args),
+            Class::Files => {
+                self.incoming.copies(scene, name, args);
+                files::command(self, scene, name, args)
+            }
             Class::Inert | Class::Writes => {
                 if programs::class(name) == Class::Writes {
+                    self.incoming.copies(scene, name, args);
                     tamper::of_words(scene);
                 }
                 let mut run = self.helpers(scene, name);

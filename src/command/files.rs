@@ -80,7 +80,7 @@ fn copy(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, words: &[Arg], kind: K
         return Effect { changes_files: true, ..inert() };
     };
     let mut effect = inert();
-    for (from, to) in pairs {
+    for (at, (from, to)) in pairs.into_iter().enumerate() {
         tamper::of_path(scene, &to);
         if kind == Kind::Move {
             tamper::of_tree(scene, &from);
@@ -90,7 +90,11 @@ fn copy(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, words: &[Arg], kind: K
             tamper::of_tree(scene, &from);
         }
         let source = match kind {
-            Kind::Link if options.is_on("symbolic") => to.parent().unwrap_or(Path::new("/")).join(&from),
+            // What it says is read from where it lies.
+            Kind::Link if options.is_on("symbolic") => match options.operands.get(at).and_then(Arg::known) {
+                Some(word) => to.parent().unwrap_or(Path::new("/")).join(super::simple::to_os_string(word)),
+                None => from.clone(),
+            },
             Kind::Link | Kind::Copy | Kind::Move => from.clone(),
         };
         let is_folder = source.is_dir();

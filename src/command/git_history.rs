@@ -40,6 +40,12 @@ pub(super) fn commit_like(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, call
     if makes_none && options.is_off("verify") && matches!(call.verb.as_str(), "merge" | "pull" | "rebase") {
         scene.bypass(format!("git {} --no-verify", call.verb), "the same command without it, so that the hooks run");
     }
+    if let ("pull", Some(context)) = (call.verb.as_str(), &call.context) {
+        meaning.fetches(scene, context, (options.operands.first(), options.is_on("all")), true);
+    }
+    if call.verb == "filter-branch" {
+        meaning.incoming.rewrites();
+    }
     effect.run.extend(exec_of_rebase(scene, call, &options));
     if let Some(context) = &call.context {
         meaning.stage(scene, context, &call.verb, &call.args);
@@ -83,7 +89,11 @@ fn exec_of_rebase(scene: &Scene<'_, '_>, call: &Call, options: &Options) -> Vec<
             }
         }
     }
-    let dir = call.context.as_ref().map(top);
+    let mut dir = call.context.as_ref().map(top);
+    if call.verb == "filter-branch" && !call.args.iter().any(|word| word.known().is_some_and(|word| word == "-d")) {
+        // Where it checks each commit out.
+        dir = dir.map(|top| top.join(".git-rewrite/t"));
+    }
     code.into_iter()
         .map(|text| {
             let code = Code::Shell { text, args: Vec::new() };
@@ -138,8 +148,13 @@ fn notes_action(call: &Call) -> Option<&str> {
 
 /// A stash stays here. What it takes away or brings back counts for a commit after it.
 pub(super) fn stash(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, call: &Call) -> Effect {
-    match sub_command(call).map(|word| word.to_str().unwrap_or("?")) {
-        Some("list" | "show" | "create") => inert(),
+    let sub = sub_command(call).map(|word| word.to_str_lossy().into_owned());
+    match sub.as_deref() {
+        Some("list" | "show") => inert(),
+        Some("create") => {
+            stashed(meaning, scene, call);
+            inert()
+        }
         Some("export") => {
             // Turns the entries into ordinary commits under a ref.
             commits(meaning, scene, call, Changes::Refs)
@@ -149,11 +164,24 @@ pub(super) fn stash(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, call: &Cal
             Effect { changes_files: true, ..inert() }
         }
         _ => {
+            let makes_none = matches!(sub.as_deref(), Some("pop" | "apply" | "drop" | "clear" | "store" | "import"));
+            if !makes_none {
+                stashed(meaning, scene, call);
+            }
             if let Some(context) = &call.context {
                 meaning.stage(scene, context, "stash", &call.args);
             }
             Effect { changes_files: true, ..inert() }
         }
+    }
+}
+
+/// Remembers a stash for a push that may hold it.
+fn stashed(meaning: &mut Meaning, scene: &Scene<'_, '_>, call: &Call) {
+    if let Some(context) = &call.context {
+        let verb = CommitVerb::Other(call.verb.clone().into());
+        let request = meaning.commit_request(scene, context.clone(), verb, arguments(&call.args));
+        meaning.incoming.stashed(request);
     }
 }
 

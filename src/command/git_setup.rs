@@ -11,9 +11,9 @@ use bstr::{BStr, BString, ByteSlice};
 
 use super::git::{Call, nested};
 use super::git_globals::{self, Setting, normal_key};
-use super::git_verbs::{commits, options, publishing, sub_command};
+use super::git_verbs::{args, commits, options, publishing, sub_command};
 use super::meaning::{Changes, Meaning, Scene, inert};
-use super::options::{Arg, Options};
+use super::options::{Arg, Grammar, Options};
 use super::plan::{GitContext, PushVia};
 use super::simple::{Certainty, Code, Effect, Value};
 use super::{bypass, git_fold, tamper};
@@ -187,11 +187,26 @@ pub(super) fn remote(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, call: &Ca
         {
             fetched_by_bare(meaning, scene, context, None, true);
         }
+        if let (true, Some(context)) = (updates, &call.context) {
+            meaning.fetches(scene, context, (None, true), false);
+        }
         return Effect { output: git_fold::output(meaning, scene, call), ..inert() };
     }
     meaning.changes(Changes::Configuration);
+    let read = ADDED.read(&args(&call.args), true);
+    if let [Arg::Known(sub), Arg::Known(name), Arg::Known(url), ..] = read.operands.as_slice()
+        && (sub == "add" || sub == "set-url")
+    {
+        meaning.incoming.add_remote(name.as_bstr(), url.as_bstr());
+        if let (true, Some(context)) = (read.is_on("fetch"), &call.context) {
+            meaning.fetches(scene, context, (Some(&Arg::Known(name.clone())), false), false);
+        }
+    }
     inert()
 }
+
+/// The options of `git remote add` and `git remote set-url`.
+const ADDED: Grammar = Grammar("f/fetch t/track= m/master= /tags /mirror? /push /add /delete v/verbose");
 
 /// `git init`: nothing leaves, but there is a repository afterwards.
 pub(super) fn init(meaning: &mut Meaning, call: &Call) -> Effect {
@@ -270,7 +285,7 @@ pub(super) fn fetched_by_bare(
 }
 
 /// The environment without what names another repository.
-fn without_repository(context: &GitContext) -> crate::world::Environment {
+pub(super) fn without_repository(context: &GitContext) -> crate::world::Environment {
     let mut env = context.env.clone();
     for name in ["GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR", "GIT_INDEX_FILE"] {
         env.remove(std::ffi::OsStr::new(name));
@@ -279,7 +294,7 @@ fn without_repository(context: &GitContext) -> crate::world::Environment {
 }
 
 /// A url or path of this machine, as a path.
-fn local_path(source: &BStr, dir: &Path) -> Option<PathBuf> {
+pub(super) fn local_path(source: &BStr, dir: &Path) -> Option<PathBuf> {
     if let Some(path) = source.strip_prefix(b"file://") {
         return Some(super::git_verbs::below(Path::new("/"), path.as_bstr()));
     }
@@ -304,6 +319,11 @@ pub(super) fn submodule(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, call: 
             Effect { changes_files: true, ..inert() }
         }
         Some("add" | "set-branch" | "set-url") => {
+            if let Some(context) = &call.context {
+                let dir = git_globals::directory(&context.dir, &context.globals);
+                let words = call.args.iter().filter_map(Value::known).filter(|word| word.contains(&b'/'));
+                meaning.cloned.extend(words.filter_map(|word| local_path(word, &dir)).filter(|path| path.is_dir()));
+            }
             meaning.changes(Changes::Everything);
             Effect { changes_files: true, ..inert() }
         }

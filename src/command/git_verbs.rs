@@ -20,6 +20,7 @@ use super::{bypass, git_fold, git_setup};
 
 /// What a known verb means.
 pub(super) fn verb(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, call: &Call) -> Effect {
+    meaning.incoming.note_words(&call.verb, &call.args);
     match call.verb.as_str() {
         "push" => push(meaning, scene, call, PushVia::Push),
         "send-pack" | "http-push" => push(meaning, scene, call, PushVia::SendPack),
@@ -140,7 +141,8 @@ pub(super) fn publishing(meaning: &Meaning, scene: &mut Scene<'_, '_>, call: &Ca
         scene.unknown(format!("git {} runs with a {name} that nobody knows", call.verb));
         return None;
     }
-    if git_globals::find(&context).is_none() && !meaning.may_be_made(scene) {
+    let is_none = git_globals::find(&context).is_none();
+    if is_none && !meaning.may_be_made(scene) && !meaning.may_be_put_here(scene, &context) {
         return None;
     }
     Some(context)
@@ -189,6 +191,11 @@ pub(super) fn sub_command(call: &Call) -> Option<&BStr> {
 fn subtree(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, call: &Call) -> Effect {
     let is_push = call.args.iter().any(|value| value.known().is_none_or(|word| word == "push"));
     if !is_push {
+        if let Some(context) = &call.context {
+            for word in args(&call.args).iter().filter(|word| word.known().is_some_and(|word| word.contains(&b'/'))) {
+                meaning.fetches(scene, context, (Some(word), false), true);
+            }
+        }
         return commits(meaning, scene, call, Changes::RefsAndFiles);
     }
     if let Some(context) = publishing(meaning, scene, call) {
@@ -326,6 +333,10 @@ fn fetch(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, call: &Call) -> Effec
     {
         let all = options.is_on("all") || options.is_on("multiple");
         git_setup::fetched_by_bare(meaning, scene, context, options.operands.first().filter(|_| !all), all);
+    }
+    if let Some(context) = &call.context {
+        let several = options.is_on("all") || options.is_on("multiple");
+        meaning.fetches(scene, context, (options.operands.first().filter(|_| !several), several), false);
     }
     let sets_refs = options.operands.iter().skip(1).any(|arg| match arg {
         Arg::Known(word) => word.contains(&b':'),
@@ -574,6 +585,12 @@ fn writes_objects(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, call: &Call)
         "hook" | "gitk" | "shell" => false,
         _ => true,
     };
+    match call.verb.as_str() {
+        "hash-object" if writes => meaning.incoming.objects(scene, &call.args),
+        "unpack-objects" | "index-pack" => meaning.incoming.unpacks_objects(),
+        "mktag" => meaning.incoming.tag_of_input(scene),
+        _ => {}
+    }
     if writes
         && let Some(context) = &call.context
         && is_bare(context)

@@ -14,6 +14,7 @@ use bstr::{BStr, BString};
 use super::branch_moves::{BranchMoves, names_only};
 use super::git_config::{self, Config, Overlay};
 use super::git_globals::{self, Setting};
+use super::incoming::Incoming;
 use super::plan::{
     Bypass, CommitRequest, CommitVerb, GitContext, MovedTo, Opaque, Plan, Publish, PushRequest, PushVia,
     RevisionRequest, StagingStep, State, Unknown, UploadRequest, WidestRequest,
@@ -48,6 +49,8 @@ pub struct Meaning {
     made_refs: Vec<MadeRef>,
     /// Repositories of this machine that the line clones: what they hold may go on from the clone.
     pub(super) cloned: Vec<PathBuf>,
+    /// What the line makes or brings in beside its commits.
+    pub(super) incoming: Incoming,
     /// Code that git has been seen to start, so that code which starts itself comes to an end.
     started: BTreeSet<String>,
 }
@@ -79,6 +82,15 @@ impl Changed {
             Self::Nothing => State::AsNow,
             Self::Content => State::ContentChanged,
             Self::Anything => State::Changed,
+        }
+    }
+
+    /// A state after this as well.
+    fn at_least(self, state: State) -> State {
+        match (self, state) {
+            (Self::Anything, _) | (_, State::Changed) => State::Changed,
+            (Self::Content, _) | (_, State::ContentChanged) => State::ContentChanged,
+            (Self::Nothing, State::AsNow) => State::AsNow,
         }
     }
 }
@@ -255,6 +267,21 @@ impl Meaning {
         self.refs == Changed::Nothing && self.made_refs.is_empty() && !self.head_moved
     }
 
+    /// Whether refs, or what is checked out, may be others than now, apart from commits on top.
+    pub(super) fn has_moved_refs(&self) -> bool {
+        self.refs != Changed::Nothing || self.head_moved || self.branch.brings()
+    }
+
+    /// Whether configuration may be another.
+    pub(super) fn has_moved_configuration(&self) -> bool {
+        self.refs == Changed::Anything
+    }
+
+    /// Whether the line makes a repository by git's own means.
+    pub(super) fn is_making_repositories(&self) -> bool {
+        self.made
+    }
+
     /// Whether code that git starts was not started before on this line.
     pub(super) fn is_new(&mut self, nested: &Nested) -> bool {
         let first = match &nested.code {
@@ -283,16 +310,24 @@ impl Meaning {
         args: Vec<Option<OsString>>,
         via: PushVia,
     ) {
-        let carried = std::mem::take(&mut self.carried);
-        scene.pasted(&carried);
-        if git_globals::find(&git).is_none() {
+        self.take_made(scene, &git);
+        if git_globals::find(&git).is_none() || !git_globals::directory(&git.dir, &git.globals).exists() {
             self.push_cloned(scene, &git);
         }
+        let differs = self.take_for_push(scene, &git, &args);
+        let put = self.take_put(scene, &git);
+        let (by_hand, written) = self.by_hand(scene, &git);
         let chain = if self.head_moved { 0 } else { scene.command.chain };
-        let moved_to = MovedTo { revisions: self.branch.tips(chain), any_branch: self.head_moved };
-        let followed = moved_to.revisions.is_empty() || names_only(&args);
+        let mut moved_to = MovedTo { revisions: self.branch.tips(chain), any_branch: self.head_moved };
+        moved_to.revisions.extend(written);
+        let followed = !self.branch.is_moved() || names_only(&args);
+        let least = match (put, differs || !followed) {
+            (true, _) => Changed::Anything,
+            (false, true) => by_hand.max(Changed::Content),
+            (false, false) => by_hand,
+        };
         for (args, state) in self.pushed(scene, &git, args, via) {
-            let state = if state == State::AsNow && !followed { State::ContentChanged } else { state };
+            let state = least.at_least(state);
             let moved_to = moved_to.clone();
             scene.plan.publishes.push(Publish::Push(PushRequest { git: git.clone(), args, state, via, moved_to }));
         }
@@ -368,14 +403,29 @@ impl Meaning {
         verb: CommitVerb,
         args: Vec<Option<OsString>>,
     ) {
-        scene.pasted(&[]);
+        self.take_made(scene, &git);
+        if self.commit_in_copy(scene, &git) {
+            return;
+        }
+        let request = self.commit_request(scene, git, verb, args);
+        scene.plan.publishes.push(Publish::Commit(request));
+    }
+
+    /// A commit, as the line has it so far.
+    pub(super) fn commit_request(
+        &self,
+        scene: &Scene<'_, '_>,
+        git: GitContext,
+        verb: CommitVerb,
+        args: Vec<Option<OsString>>,
+    ) -> CommitRequest {
         let place = git_globals::find(&git).map(|place| place.git_dir);
         let steps = self.steps.iter().filter(|(of, _)| *of == place).map(|(_, step)| step.clone()).collect();
         let written = scene.shell.written();
         // What a program writes into files before cannot be read yet, and looking further afield would
         // not show it; a program that may stage as well is opaque by itself.
         let state = self.files.state();
-        scene.plan.publishes.push(Publish::Commit(CommitRequest { git, verb, args, steps, written, state }));
+        CommitRequest { git, verb, args, steps, written, state }
     }
 
     /// Remembers a staging command for the next commit.
@@ -397,8 +447,7 @@ impl Meaning {
 
     /// Adds everything unpublished in a repository.
     pub(super) fn widest(&mut self, scene: &mut Scene<'_, '_>, git: GitContext, because: impl Into<SafeText>) {
-        let carried = std::mem::take(&mut self.carried);
-        scene.pasted(&carried);
+        self.take_made(scene, &git);
         let because = because.into();
         scene.plan.publishes.push(Publish::Widest(WidestRequest { git, because }));
     }
@@ -412,7 +461,7 @@ impl Meaning {
         args: &[Value],
         local_only: bool,
     ) {
-        scene.pasted(&[]);
+        self.take_made(scene, &git);
         let revisions = RevisionRequest { git: git.clone(), verb: verb.into(), args: arguments(args) };
         scene.plan.publishes.push(Publish::Upload(UploadRequest {
             tool: SafeText::new(&format!("git {verb}")),

@@ -23,6 +23,7 @@ pub mod git_table;
 mod git_verbs;
 mod guarded;
 mod identity;
+mod incoming;
 pub mod lex;
 mod made_refs;
 pub mod meaning;

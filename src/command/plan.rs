@@ -202,7 +202,7 @@ pub enum PushVia {
 }
 
 /// A commit that is to be resolved.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct CommitRequest {
     /// Where it runs.
     pub git: GitContext,

@@ -4,6 +4,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod arrivals;
 mod cli;
 mod commit;
 mod embedded;

@@ -87,8 +87,8 @@ pub fn payload(world: &World, request: &CommitRequest, verb: &OsStr) -> Result<P
         Kind::Merged | Kind::Mailed => merged(&stage, &commits, &head_trees, &mut wanted)?,
         Kind::WorkTree => {
             if untracked_too(&request.args) {
-                let everything = ["add", "--all"];
-                let done = stage.git(everything).run()?;
+                let ignored = ignored_too(&request.args).then_some("--force");
+                let done = stage.git(["add", "--all"].into_iter().chain(ignored)).run()?;
                 if !done.status.success() {
                     stage.complaint(&done.stderr);
                 }
@@ -257,6 +257,14 @@ fn in_progress(git_dir: &Path, verb: Kind) -> Vec<std::path::PathBuf> {
     files.dedup();
     files.retain(|path| path.is_file());
     files
+}
+
+fn ignored_too(args: &[Option<OsString>]) -> bool {
+    args.iter().flatten().any(|word| {
+        let word = word.as_bytes();
+        let bundle = word.starts_with(b"-") && !word.starts_with(b"--");
+        bundle && word.contains(&b'a') || word.len() > 3 && b"--all".starts_with(word)
+    })
 }
 
 fn untracked_too(args: &[Option<OsString>]) -> bool {

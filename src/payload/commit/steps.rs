@@ -139,8 +139,9 @@ fn add(stage: &mut Stage<'_>, located: &Located, words: &[Option<OsString>], may
     } else if parsed.has("update") {
         flags.push("--update".into());
     } else if parsed.has("patch") || parsed.has("interactive") || parsed.has("edit") {
-        // Hunks that could be chosen are between the index and the work tree of tracked files.
-        flags.push("--update".into());
+        // Hunks that could be chosen are between the index and the work tree of tracked files; a dialogue
+        // may add the others.
+        flags.push(if parsed.has("interactive") { "--all" } else { "--update" }.into());
     }
     if stage.fresh && paths.is_empty() && !located.missing.as_os_str().is_empty() {
         paths.push(located.missing.clone().into_os_string());
@@ -524,6 +525,7 @@ fn apply(stage: &mut Stage<'_>, located: &Located, words: &[Option<OsString>]) -
         parsed.operands().iter().filter(|word| *word != "-").map(|word| located.context.dir.join(word)).collect();
     if patches.len() != parsed.operands().len() || patches.is_empty() || parsed.doubtful {
         stage.unseen.push("a patch that is applied before the commit".into());
+        everything_here(stage)?;
     }
     // Whatever lines a patch adds stand in it, so its text is read in any case.
     stage.files.extend(patches.iter().filter(|patch| patch.is_file()).cloned());
@@ -554,6 +556,7 @@ fn update_index(stage: &mut Stage<'_>, located: &Located, words: &[Option<OsStri
     while let Some(word) = words_left.next() {
         let Some(word) = word else {
             stage.unseen.push("what `git update-index` is told by words that are not known".into());
+            everything_here(stage)?;
             return takes_over(stage, located, words);
         };
         let text = word.to_string_lossy();
@@ -570,6 +573,7 @@ fn update_index(stage: &mut Stage<'_>, located: &Located, words: &[Option<OsStri
             }
             "--stdin" | "--index-info" | "-z" => {
                 stage.unseen.push("entries that `git update-index` reads from its input".into());
+                everything_here(stage)?;
                 return takes_over(stage, located, words);
             }
             option if option.starts_with('-') && !UPDATE_INDEX_PLAIN.contains(&option) => {
@@ -591,6 +595,19 @@ fn update_index(stage: &mut Stage<'_>, located: &Located, words: &[Option<OsStri
 
 fn operands_of(words: &[Option<OsString>]) -> Vec<OsString> {
     words.iter().flatten().filter(|word| !word.as_bytes().starts_with(b"-")).cloned().collect()
+}
+
+/// A step that is told elsewhere what it enters: most likely something of the work tree, so all of that is kept
+/// beside the index, which stays.
+fn everything_here(stage: &mut Stage<'_>) -> Result<(), Fault> {
+    stage.exact = false;
+    let Some(before) = stage.write_tree()? else { return Ok(()) };
+    let done = stage.git(["add", "--all", "--", ":/"]).run()?;
+    if !done.status.success() {
+        stage.complaint(&done.stderr);
+    }
+    stage.snapshot()?;
+    stage.git(["read-tree", "--reset", &before]).stdout().map(drop).map_err(Fault::from)
 }
 
 /// A step that takes content over from other commits in ways that are not modelled (`cherry-pick -n`,

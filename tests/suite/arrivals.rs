@@ -1,0 +1,202 @@
+//! What a line makes or brings in outside its commits is among the items of whatever publishes it: each line
+//! is run for real, and what arrived is compared with what was listed before.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::support::{Sandbox, shown};
+
+const REMOTES: &[&str] = &["work.git", "other.git", "lib.git"];
+
+/// Two repositories, each with a commit that was pushed and one that was not, work in progress in both, and
+/// an ordinary folder.
+fn template() -> Sandbox {
+    let sandbox = Sandbox::new();
+    for name in ["work", "lib"] {
+        let repo = sandbox.repo(name);
+        repo.git(&["remote", "set-url", "origin", &format!("../{name}.git")]);
+        repo.commit("a.txt", format!("{name} base\n"));
+        repo.git(&["push", "-q", "-u", "origin", "main"]);
+        repo.commit("one.txt", format!("{name} one\n"));
+        repo.write("staged.txt", format!("{name} staged\n")).git(&["add", "staged.txt"]);
+        repo.write("a.txt", format!("{name} modified\n")).write("untracked.txt", format!("{name} untracked\n"));
+    }
+    sandbox.git("", &["init", "-q", "--bare", "-b", "main", "other.git"]);
+    sandbox.git("work", &["remote", "add", "other", "../other.git"]);
+    std::fs::create_dir(sandbox.path("plain")).unwrap();
+    sandbox
+}
+
+fn copy_of(template: &Sandbox) -> Sandbox {
+    let sandbox = Sandbox::new();
+    let from = template.path("").join(".");
+    assert!(std::process::Command::new("cp").arg("-a").arg(from).arg(sandbox.path("")).status().unwrap().success());
+    sandbox
+}
+
+/// Objects of a repository, each with its kind.
+fn objects(sandbox: &Sandbox, dir: &str) -> BTreeSet<(String, String)> {
+    let format = "--batch-check=%(objectname) %(objecttype)";
+    let listed = sandbox.git(dir, &["cat-file", "--batch-all-objects", format]);
+    listed.lines().filter_map(|line| line.split_once(' ')).map(|(oid, kind)| (oid.into(), kind.into())).collect()
+}
+
+fn arrived(sandbox: &Sandbox) -> BTreeSet<(String, String)> {
+    REMOTES
+        .iter()
+        .flat_map(|remote| {
+            objects(sandbox, remote).into_iter().map(move |(oid, kind)| (format!("{remote} {oid}"), kind))
+        })
+        .collect()
+}
+
+fn listed(sandbox: &Sandbox, line: &str) -> Value {
+    let mut tyran = sandbox.tyran();
+    tyran.current_dir(sandbox.path("work")).args(["payload", "command", "--format", "json", "--", line]);
+    let output = tyran.output().unwrap();
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{line}: {}", shown(&output)))
+}
+
+/// The ids of the items; a file without one is hashed as it is now.
+fn oids(sandbox: &Sandbox, listed: &Value) -> BTreeSet<String> {
+    let items = listed["items"].as_array().unwrap();
+    let of = |item: &Value| match (item["oid"].as_str(), item["kind"].as_str(), item["path"].as_str()) {
+        (Some(oid), ..) => Some(oid.to_owned()),
+        (None, Some("file"), Some(path)) => {
+            let path = Path::new("/").join(path);
+            path.is_file().then(|| sandbox.git("work", &["hash-object", path.to_str().unwrap()]))
+        }
+        (None, ..) => None,
+    };
+    items.iter().filter_map(of).collect()
+}
+
+/// What arrives of a line and was not listed: blobs, and whatever else was there before. Nothing is asked of
+/// a line that is refused.
+fn missing(template: &Sandbox, line: &str) -> Option<String> {
+    let sandbox = copy_of(template);
+    let before = arrived(&sandbox);
+    let here: BTreeSet<String> =
+        ["work", "lib"].iter().flat_map(|dir| objects(&sandbox, dir)).map(|(oid, _)| oid).collect();
+    let listed = listed(&sandbox, line);
+    let oids = oids(&sandbox, &listed);
+    let bash = sandbox.command("bash").current_dir(sandbox.path("work")).args(["-c", line]).output().unwrap();
+    let sent: Vec<(String, String)> = arrived(&sandbox).difference(&before).cloned().collect();
+    assert!(!sent.is_empty(), "{line} sends something: {}", shown(&bash));
+    let lost: Vec<String> = sent
+        .into_iter()
+        .map(|(place, kind)| (place.rsplit(' ').next().unwrap().to_owned(), kind))
+        .filter(|(oid, kind)| !oids.contains(oid) && (kind == "blob" || here.contains(oid)))
+        .map(|(oid, kind)| format!("{kind} {oid}"))
+        .collect();
+    (!lost.is_empty() && listed["refusal"].is_null()).then(|| format!("{line:?}: {} {lost:?}", listed["outcome"]))
+}
+
+fn all_are_listed(lines: &[&str]) {
+    let template = template();
+    let lost: Vec<String> = lines.iter().filter_map(|line| missing(&template, line)).collect();
+    assert!(lost.is_empty(), "{}", lost.join("\n"));
+}
+
+#[test]
+fn a_stash_that_a_push_names_is_listed() {
+    all_are_listed(&[
+        "git stash -q; git push -q other stash@{0}:refs/heads/s",
+        "git stash -q; git push -q other refs/stash:refs/heads/s",
+        "git stash -q -u; git push -q other stash@{0}^3:refs/heads/s",
+        "git stash -q; git tag st stash@{0}; git push -q other st",
+        "git stash -q; git branch st stash; git push -q other st",
+        "git push -q other $(git stash create):refs/heads/sc",
+        "git stash -q; s=$(git rev-parse stash); git push -q other $s:refs/heads/s",
+        "git stash push -q untracked.txt -u; git checkout -q stash@{0}^3 -- untracked.txt; git commit -qm x; git push -q other HEAD:refs/heads/n",
+    ]);
+}
+
+#[test]
+fn a_stash_that_a_push_cannot_hold_changes_nothing_of_it() {
+    let template = template();
+    for line in [
+        "git stash -q; git push -q other main",
+        "git stash -q && git pull -q --rebase && git push -q && git stash pop -q",
+        "git stash -q; git checkout -q -b x; git push -q -u other x; git stash pop -q",
+    ] {
+        let sandbox = copy_of(&template);
+        let listed = listed(&sandbox, line);
+        assert_eq!(listed["exact"], true, "{line}");
+        let modified = sandbox.git("work", &["hash-object", "a.txt"]);
+        assert!(!oids(&sandbox, &listed).contains(&modified), "{line}");
+    }
+}
+
+#[test]
+fn what_git_leaves_under_names_of_its_own_is_listed() {
+    all_are_listed(&[
+        "git reset -q --soft HEAD~1; git push -q other ORIG_HEAD:refs/heads/z",
+        "git reset -q --hard HEAD~1; git push -q other ORIG_HEAD:refs/heads/z",
+        "git commit -qm x; git push -q other HEAD~1:refs/heads/z",
+        "git commit -q --amend -m x; git push -q other HEAD@{1}:refs/heads/z",
+    ]);
+}
+
+#[test]
+fn what_a_ref_written_by_hand_stands_for_is_listed() {
+    all_are_listed(&[
+        "git rev-parse HEAD > .git/refs/heads/raw; git push -q other raw",
+        "printf 'ref: refs/heads/main\\n' > .git/refs/heads/raw; git push -q other raw",
+        "echo \"$(git rev-parse HEAD) refs/heads/pk\" > .git/packed-refs; git push -q other pk",
+        "cp .git/refs/heads/main .git/refs/heads/raw; git push -q other raw",
+    ]);
+}
+
+#[test]
+fn what_is_fetched_from_another_repository_is_listed() {
+    all_are_listed(&[
+        "git fetch -q ../lib main && git push -q other FETCH_HEAD:refs/heads/lib",
+        "git fetch -q ../lib main:lib; git push -q --all other",
+        "git fetch -q ../lib main:lib; git push -q other lib",
+        "git remote add l ../lib; git fetch -q l; git push -q other l/main:refs/heads/q",
+        "git remote add -f l ../lib; git push -q other l/main:refs/heads/q",
+        "git config remote.l.url ../lib; git fetch -q l main; git push -q other FETCH_HEAD:refs/heads/q",
+        "git fetch -q ../lib '+refs/heads/*:refs/remotes/l/*'; git push -q other l/main:refs/heads/q",
+        "git stash -q -u; git pull -q ../lib main --allow-unrelated-histories --no-rebase -X ours --no-edit && git push -q",
+        "git stash -q -u; git fetch -q ../lib main; git reset -q --hard FETCH_HEAD; git push -q other main",
+    ]);
+}
+
+#[test]
+fn a_repository_that_the_line_puts_in_place_is_listed() {
+    all_are_listed(&[
+        "cp -r ../lib ../lib3; git -C ../lib3 push -q",
+        "cp -r ../lib ../lib3; git -C ../lib3 add -A; git -C ../lib3 commit -qm x; git -C ../lib3 push -q",
+        "mv ../lib ../lib2; cd ../lib2; git push -q",
+        "ln -s ../lib/.git ../plain/.git; cd ../plain; git push -q",
+        "echo 'gitdir: ../lib/.git' > ../plain/.git; cd ../plain; git push -q",
+        "echo 'gitdir: ../lib/.git' > ../plain/.git; git -C ../plain push -q origin main",
+        "mkdir ../lib3; tar -C ../lib -cf - . | tar -C ../lib3 -xf -; git -C ../lib3 push -q",
+        "cp -r ../lib/.git ../plain/; cd ../plain; git push -q ../lib.git main",
+    ]);
+}
+
+#[test]
+fn an_object_that_the_line_writes_is_listed() {
+    all_are_listed(&[
+        "o=$(git hash-object -w untracked.txt); git push -q other $o:refs/tags/ho",
+        "git push -q other $(git hash-object -w untracked.txt):refs/tags/ho",
+        "git push -q other $(git hash-object -w --stdin < untracked.txt):refs/tags/ho",
+        "git tag ho $(git hash-object -w untracked.txt); git push -q other ho",
+        "git update-ref refs/tags/ho $(git hash-object -w untracked.txt); git push -q other ho",
+        "git update-index --add --cacheinfo 100644,$(git hash-object -w untracked.txt),zz; git commit -qm x; git push -q",
+    ]);
+}
+
+#[test]
+fn what_is_staged_by_other_means_than_names_is_listed() {
+    all_are_listed(&[
+        "git ls-files -o | git update-index --add --stdin; git commit -qm x; git push -q",
+        "git diff | git apply --cached; git commit -qm x; git push -q",
+        "git add -i <<< $'a\\n1\\n2\\n\\nq'; git commit -qm x; git push -q",
+        "git add untracked.txt; git push -q other :untracked.txt:refs/tags/x",
+    ]);
+}

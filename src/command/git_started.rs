@@ -92,7 +92,8 @@ fn of_options(scene: &Scene<'_, '_>, call: &Call, found: &mut Found) {
             None => (word.as_bytes(), None),
         };
         let is_long = NAMED.iter().any(|(long, least)| long.as_bytes().starts_with(name) && name.len() >= least.len());
-        if !is_long && !(call.verb == "clone" && name == b"-u") {
+        let is_short = call.verb == "clone" && name == b"-u";
+        if !is_long && !is_short {
             continue;
         }
         match attached.or_else(|| args.peek().map(|value| (*value).clone())) {

@@ -36,7 +36,8 @@ mod translate;
 #[path = "build/writer.rs"]
 mod writer;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::{env, fs};
 
 /// In the order in which the engine's `rules.rs` reads them.
@@ -47,18 +48,44 @@ const FILES: &[&str] = &[
 /// A match that is as long as this has no bound; as the engine's `pattern` has it.
 const UNBOUNDED_SPAN: usize = 1 << 20;
 
-/// Where the program is loaded is fixed, since moving it means to write every address that its tables hold: a
-/// quarter of a gate's time for a command that publishes nothing. Its own code has no unchecked memory.
-fn fix_address() {
+/// Has the program linked whole and loaded at a fixed address, where the C compiler of a GNU Linux can: to find
+/// and to bind libraries, and to write the addresses that tables hold, is half of a gate's time for a command that
+/// publishes nothing. It also leaves `LD_PRELOAD` and `LD_LIBRARY_PATH` without a say in a gate. The
+/// program's own code has no unchecked memory, for which a random address would be a second wall.
+///
+/// `-C target-feature=+crt-static` would do the same, but only with `--target`, since macros of the build cannot
+/// be linked so. Instead the linker finds, by the names under which the compiler asks for libraries, texts that
+/// name the archives. `TYRAN_LINK=dynamic` leaves all of it out, for packagers and for analysis with
+/// preloaded libraries.
+fn link_whole() {
+    println!("cargo::rerun-if-env-changed=TYRAN_LINK");
     let target = |name: &str| env::var(format!("CARGO_CFG_TARGET_{name}")).unwrap_or_default();
     let is_static = target("FEATURE").split(',').any(|feature| feature == "crt-static");
-    if target("OS") == "linux" && target("ENV") == "gnu" && !is_static {
-        println!("cargo::rustc-link-arg-bins=-no-pie");
+    let is_native = env::var("HOST").ok() == env::var("TARGET").ok();
+    let is_wanted = env::var("TYRAN_LINK").map_or(true, |choice| choice != "dynamic");
+    if target("OS") != "linux" || target("ENV") != "gnu" || is_static || !is_native || !is_wanted {
+        return;
     }
+    println!("cargo::rustc-link-arg-bins=-no-pie");
+    let archive = |name: &str| {
+        let asked = Command::new("cc").arg(format!("-print-file-name={name}")).output().ok()?;
+        let path = PathBuf::from(String::from_utf8(asked.stdout).ok()?.trim());
+        (path.is_absolute() && path.is_file()).then(|| path.display().to_string())
+    };
+    let all = ["libc.a", "libm.a", "libgcc.a", "libgcc_eh.a"].map(archive);
+    let [Some(c), Some(m), Some(gcc), Some(unwind)] = all else { return };
+    let folder = Path::new(&env::var_os("OUT_DIR").unwrap()).join("archives");
+    fs::create_dir_all(&folder).unwrap();
+    let group = format!("GROUP ( {c} {m} {gcc} {unwind} )\n");
+    for name in ["c", "m", "gcc_s", "util", "rt", "pthread", "dl"] {
+        fs::write(folder.join(format!("lib{name}.so")), &group).unwrap();
+    }
+    println!("cargo::rustc-link-arg-bins=-static");
+    println!("cargo::rustc-link-arg-bins=-L{}", folder.display());
 }
 
 fn main() {
-    fix_address();
+    link_whole();
     println!("cargo::rerun-if-changed=rules");
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-changed=build");

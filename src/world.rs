@@ -12,6 +12,7 @@ pub mod git;
 pub mod memory;
 pub mod plant;
 pub mod scratch;
+pub mod users;
 
 use std::collections::BTreeMap;
 use std::env;
@@ -23,6 +24,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use memory::Memory;
+pub use users::{home_of, user_home};
 
 /// Environment variables by name; the one that a judged command would see, or our own.
 pub type Environment = BTreeMap<OsString, OsString>;
@@ -248,58 +250,6 @@ fn is_executable(path: &Path) -> bool {
 #[cfg(not(unix))]
 fn is_executable(path: &Path) -> bool {
     path.is_file()
-}
-
-/// The home directory of the user who runs this process, from the password database and not from
-/// HOME: an adversary may set HOME, and tyran's own state must not move with it (principle 10).
-///
-/// The database's file is read first, which only root writes; what else the system asks (a directory
-/// service) is asked for a user who is not in it.
-#[cfg(unix)]
-pub fn user_home() -> Option<PathBuf> {
-    static HOME: OnceLock<Option<PathBuf>> = OnceLock::new();
-    let look_up = || {
-        let id = nix::unistd::Uid::effective();
-        let listed = std::fs::read(PASSWORDS).ok().and_then(|file| home_in(&file, id.as_raw()));
-        listed.or_else(|| nix::unistd::User::from_uid(id).ok().flatten().map(|user| user.dir))
-    };
-    HOME.get_or_init(look_up).clone()
-}
-
-/// Where local users are listed (passwd(5)).
-#[cfg(unix)]
-const PASSWORDS: &str = "/etc/passwd";
-
-/// The home of the first user with an id in a file as passwd(5) describes it.
-#[cfg(unix)]
-fn home_in(file: &[u8], id: u32) -> Option<PathBuf> {
-    use std::os::unix::ffi::OsStrExt;
-    let id = id.to_string();
-    file.split(|&byte| byte == b'\n').find_map(|line| {
-        let fields: Vec<&[u8]> = line.split(|&byte| byte == b':').collect();
-        let [name, _, number, _, _, home, _] = fields.as_slice() else { return None };
-        // A line that begins with a sign speaks of other databases.
-        let is_theirs = *number == id.as_bytes() && home.starts_with(b"/") && !name.starts_with(b"+");
-        (is_theirs && !name.starts_with(b"-")).then(|| PathBuf::from(OsStr::from_bytes(home)))
-    })
-}
-
-/// The home directory of the user called `name`, from the password database; `None` when there is none.
-#[cfg(unix)]
-pub fn home_of(name: &str) -> Option<PathBuf> {
-    nix::unistd::User::from_name(name).ok().flatten().map(|user| user.dir)
-}
-
-/// Not established on this system.
-#[cfg(not(unix))]
-pub fn home_of(_name: &str) -> Option<PathBuf> {
-    None
-}
-
-/// Not established on this system.
-#[cfg(not(unix))]
-pub fn user_home() -> Option<PathBuf> {
-    None
 }
 
 /// tyran's own state: `~/.tyran`, whose directories are made with mode 0700 by whoever needs them.

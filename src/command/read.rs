@@ -4,7 +4,9 @@
 //! the caller's is, and its depth is bounded ([`super::lex::MAX_DEPTH`]); a limit that is reached
 //! is in the plan.
 
+use std::io;
 use std::panic::{self, AssertUnwindSafe};
+use std::thread::{Builder, Scope, ScopedJoinHandle};
 
 use super::lex::Dialect;
 use super::meaning::Meaning;
@@ -64,10 +66,18 @@ pub fn with_stack<T: Send>(read: impl FnOnce() -> T + Send) -> Option<T> {
     if let Some(_grown) = Grown::here() {
         return panic::catch_unwind(AssertUnwindSafe(read)).ok();
     }
-    std::thread::scope(|scope| {
-        let thread = std::thread::Builder::new().name("reader".to_owned()).stack_size(STACK_BYTES);
-        thread.spawn_scoped(scope, read).ok()?.join().ok()
-    })
+    std::thread::scope(|scope| spawn_with_stack(scope, read).ok()?.join().ok())
+}
+
+/// Starts a thread whose stack is large enough for the deepest text.
+///
+/// # Errors
+/// When the system gives no further thread.
+pub fn spawn_with_stack<'scope, T: Send + 'scope>(
+    scope: &'scope Scope<'scope, '_>,
+    read: impl FnOnce() -> T + Send + 'scope,
+) -> io::Result<ScopedJoinHandle<'scope, T>> {
+    Builder::new().name("reader".to_owned()).stack_size(STACK_BYTES).spawn_scoped(scope, read)
 }
 
 /// The stack of a process's first thread, which may grow that far while this is held: a thread of its own

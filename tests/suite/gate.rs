@@ -258,6 +258,36 @@ fn hostile_environment_weakens_nothing() {
     assert!(!fake.join("trace").exists());
 }
 
+/// A library that ends the process before `main`, as anything may that gets into the environment of an agent. A
+/// gate that loaded it would end without an answer, which most hosts take for a pass.
+#[cfg(target_os = "linux")]
+#[test]
+fn preloaded_library_has_no_say_in_the_gate() {
+    let sandbox = Sandbox::new();
+    let program = sandbox.tyran().get_program().to_owned();
+    let head = std::fs::read(program).unwrap();
+    if head[..4096].windows(7).any(|bytes| bytes == b"ld-linu") {
+        eprintln!("skipped: this build is linked dynamically (no libc.a, or TYRAN_LINK=dynamic)");
+        return;
+    }
+    let (source, library) = (sandbox.path("early.c"), sandbox.path("early.so"));
+    std::fs::write(
+        &source,
+        "#include <unistd.h>\n__attribute__((constructor)) static void early(void) { _exit(0); }\n",
+    )
+    .unwrap();
+    let built = std::process::Command::new("cc").args(["-shared", "-fPIC", "-o"]).args([&library, &source]).status();
+    assert!(built.unwrap().success());
+    let git = std::process::Command::new("git").arg("--version").env("LD_PRELOAD", &library).output().unwrap();
+    assert!(git.stdout.is_empty(), "the library ends other programs");
+
+    let repo = leaky(&sandbox);
+    let event = claude_event(&repo.dir, "git push origin main");
+    let mut command = sandbox.tyran();
+    command.args(["gate", "--host", "claude", "--deadline", "20"]).env("LD_PRELOAD", &library);
+    assert_refused(&fed(command, &event), "app.env");
+}
+
 #[test]
 fn several_commands_of_one_call_are_all_judged() {
     let sandbox = Sandbox::new();

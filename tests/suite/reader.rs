@@ -627,6 +627,25 @@ fn plans_of_many_lines_come_back_in_order() {
     assert_eq!(words, ["a", "b"], "{}", shown(&output));
 }
 
+/// So many lines at once are answered by several threads.
+#[test]
+fn plans_of_a_thousand_lines_come_back_in_order_and_up_to_the_first_that_is_none() {
+    let sandbox = Sandbox::new();
+    let mut input: String = (0..1000).map(|number| format!("{{\"cmd\":\"ls {number}; (cd x && ls)\"}}\n")).collect();
+    input.push_str("{\"command\":\"ls\"}\n{\"cmd\":\"ls\"}\n");
+    let mut command = sandbox.tyran();
+    command.args(["plan", "--jsonl"]);
+    let output = crate::gate::fed(command, input.as_bytes());
+    let text = String::from_utf8(output.stdout.clone()).unwrap();
+    let plans: Vec<serde_json::Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(plans.len(), 1000, "{}", String::from_utf8_lossy(&output.stderr));
+    for (number, plan) in plans.iter().enumerate() {
+        assert_eq!(plan["commands"][0][1], number.to_string());
+    }
+    assert!(String::from_utf8_lossy(&output.stderr).contains("missing field `cmd`"), "{}", shown(&output));
+    assert_eq!(output.status.code(), Some(2));
+}
+
 /// What a plan is compared by: its commands and its outcome.
 fn essence(text: &str) -> (Vec<Vec<Option<BString>>>, Parsed, usize) {
     let (plan, _) = walked(text);

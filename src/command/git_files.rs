@@ -6,16 +6,13 @@
 //! is `None`: then git is asked. (git-config(1), "FILES" and "CONFIGURATION FILE", of git 2.47.)
 
 use std::ffi::OsStr;
-use std::fs::File;
-use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
 
 use bstr::{BString, ByteSlice};
-use memchr::memmem;
 
 use super::git_config::{InForce, Scope};
 use super::git_globals::{self, normal_key};
+use super::git_program::system_file;
 use super::plan::GitContext;
 use crate::world::World;
 use crate::world::memory::SmallFile;
@@ -105,64 +102,6 @@ fn setting_of(pair: &[u8]) -> Option<InForce> {
 
 fn is_include(key: &[u8]) -> bool {
     key.starts_with(b"include.") || key.starts_with(b"includeif.")
-}
-
-/// The system's file: below `/etc` for a git of the prefix `/usr`; for one of another prefix, what its
-/// program says (git's Makefile, `ETC_GITCONFIG`: absolute, or relative to the prefix).
-fn system_file(git: &Path) -> Option<PathBuf> {
-    static OF_OTHERS: OnceLock<Option<(PathBuf, PathBuf)>> = OnceLock::new();
-    if !cfg!(target_os = "linux") {
-        return None;
-    }
-    let folder = git.parent()?;
-    if matches!(folder.to_str()?, "/usr/bin" | "/bin") {
-        return Some(PathBuf::from("/etc/gitconfig"));
-    }
-    let found = OF_OTHERS.get_or_init(|| named_by_program(git).map(|file| (git.to_owned(), file)));
-    found.as_ref().filter(|(of, _)| of == git).map(|(_, file)| file.clone())
-}
-
-fn named_by_program(git: &Path) -> Option<PathBuf> {
-    let folder = git.parent().filter(|folder| folder.ends_with("bin"))?;
-    if git.symlink_metadata().ok()?.is_symlink() {
-        return None;
-    }
-    match system_files_of(File::open(git).ok()?)? {
-        (true, false) => Some(PathBuf::from("/etc/gitconfig")),
-        (false, true) => Some(folder.parent()?.join("etc/gitconfig")),
-        (true, true) | (false, false) => None,
-    }
-}
-
-/// Whether a program holds the absolute name of the system's file, and the relative one. It has some
-/// megabytes, and is read in pieces that stay in the processor's cache.
-fn system_files_of(mut program: File) -> Option<(bool, bool)> {
-    const NAME: &[u8] = b"etc/gitconfig\0";
-    const PIECE_BYTES: usize = 256 << 10;
-    /// What stands before the name, and all of it but the last byte, may be in the piece before.
-    const KEPT_BYTES: usize = NAME.len() + 1;
-    let name = memmem::Finder::new(NAME);
-    let mut piece = vec![0; KEPT_BYTES + PIECE_BYTES];
-    let (mut kept, mut is_first) = (0, true);
-    let (mut absolute, mut relative) = (false, false);
-    loop {
-        let read = program.read(piece.get_mut(kept..)?).ok()?;
-        let text = piece.get(..kept + read)?;
-        if std::mem::take(&mut is_first) && !text.starts_with(b"\x7fELF") {
-            return None;
-        }
-        if read == 0 {
-            return Some((absolute, relative));
-        }
-        for at in name.find_iter(text) {
-            let before = text.get(..at).unwrap_or_default();
-            absolute |= before.ends_with(b"\0/");
-            relative |= before.ends_with(b"\0");
-        }
-        let end = text.len();
-        kept = end.min(KEPT_BYTES);
-        piece.copy_within(end - kept..end, 0);
-    }
 }
 
 /// Appends a file's settings; one that is not there has none.

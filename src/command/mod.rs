@@ -17,6 +17,7 @@ pub mod git_files;
 mod git_fold;
 pub mod git_globals;
 mod git_history;
+mod git_program;
 mod git_setup;
 mod git_started;
 pub mod git_table;

@@ -1,4 +1,4 @@
-//! Asking the cache for 400,000 objects, and writing a small push's into it.
+//! Asking the cache for 400,000 objects and for a small push's among them, and writing a small push's into it.
 #![allow(missing_docs, clippy::unwrap_used)]
 
 use tyran::payload::{Cache, Elsewhere, Item, ItemKind, ObjectId, Tally};
@@ -57,6 +57,17 @@ fn retain_among_400k(bencher: divan::Bencher<'_, '_>) {
     bencher.with_inputs(|| items.clone()).bench_values(|mut items| {
         Cache::open(state.path(), &[engine()]).unwrap().retain_unknown(&mut items, |_| true);
         assert!(items.is_empty());
+    });
+}
+
+#[divan::bench]
+fn ask_for_80_among_400k(bencher: divan::Bencher<'_, '_>) {
+    let state = tempfile::tempdir().unwrap();
+    record(state.path(), &items(0..400_000));
+    let asked = items(399_960..400_040);
+    bencher.bench(|| {
+        let cache = Cache::open(state.path(), &[engine()]).unwrap();
+        assert_eq!(asked.iter().filter(|item| cache.remembers(item)).count(), 40);
     });
 }
 

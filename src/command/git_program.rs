@@ -86,8 +86,8 @@ fn constants(program: &mut File) -> Option<Vec<(u64, u64)>> {
 #[expect(clippy::option_option, reason = "that nothing is named is not that nothing can be read")]
 fn named_in(mut texts: impl Read) -> Option<Option<Named>> {
     const NAME: &[u8] = b"etc/gitconfig\0";
-    /// Stays in the processor's second cache.
-    const PIECE_BYTES: usize = 64 << 10;
+    /// Stays in the processor's first cache.
+    const PIECE_BYTES: usize = 32 << 10;
     /// What stands before the name, and all of it but the last byte, may be in the piece before.
     const KEPT_BYTES: usize = NAME.len() + 1;
     let name = memmem::Finder::new(NAME);

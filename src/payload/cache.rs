@@ -8,15 +8,17 @@
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use sha1::Digest;
 
 use super::{Elsewhere, Item, ObjectId};
 use crate::scan::{Coverage, Finding, Identity};
 
+mod blocks;
 mod segments;
 
+use blocks::{BLOCK_LEN, Key, Table};
 use segments::Segments;
 
 /// Length of an entry: half a SHA-256 id or most of a SHA-1 id, and a hash of the path.
@@ -41,7 +43,8 @@ pub struct Cache {
     engines: Vec<Identity>,
     clean: Segments,
     tips: Segments,
-    loaded: OnceLock<Vec<Records>>,
+    /// Opened when it is asked first; `None` when there is none.
+    known: OnceLock<Option<Mutex<Table>>>,
 }
 
 impl Cache {
@@ -52,9 +55,9 @@ impl Cache {
         let mut engines = engines.to_vec();
         engines.sort_by(|one, other| one.name.cmp(&other.name));
         let set = set_name(&engines);
-        let clean = Segments::new(folder.join(format!("clean-{set}")), KEY_LEN, CLEAN_BYTES);
+        let clean = Segments::new(folder.join(format!("clean-{set}")), BLOCK_LEN, CLEAN_BYTES);
         let tips = Segments::new(folder.join(format!("tips-{set}")), TIP_LEN, TIPS * TIP_LEN);
-        Some(Self { engines, clean, tips, loaded: OnceLock::new() })
+        Some(Self { engines, clean, tips, known: OnceLock::new() })
     }
 
     /// Whether this item was found clean before.
@@ -95,7 +98,7 @@ impl Cache {
         let mut new: Vec<_> = clean.filter_map(|item| keys.of(item)).filter(|key| !self.holds(key)).collect();
         new.sort_unstable();
         new.dedup();
-        let written = self.clean.append(&new.concat(), merge_sorted);
+        let written = self.clean.append(&blocks::written(&new), merge_sorted);
         if !written || !found.is_empty() || tips.is_empty() {
             return written;
         }
@@ -105,9 +108,10 @@ impl Cache {
         self.tips.append(&records, <[Vec<u8>]>::concat)
     }
 
-    fn holds(&self, key: &[u8; KEY_LEN]) -> bool {
-        let load = || self.clean.load().into_iter().map(Records::new).collect();
-        self.loaded.get_or_init(load).iter().any(|records| records.hold(key))
+    fn holds(&self, key: &Key) -> bool {
+        let open = || self.clean.places().map(|(file, places)| Mutex::new(Table::new(file, places)));
+        let Some(table) = self.known.get_or_init(open) else { return false };
+        table.lock().unwrap_or_else(PoisonError::into_inner).holds(key)
     }
 
     /// Rules change with every release; what no set in use needs goes.
@@ -140,7 +144,7 @@ struct Keys {
 
 impl Keys {
     /// Rules and allowlists look at paths, so an object that was clean at one need not be at another.
-    fn of(&mut self, item: &Item) -> Option<[u8; KEY_LEN]> {
+    fn of(&mut self, item: &Item) -> Option<Key> {
         let id = item.oid?;
         let path = item.path.as_ref().map_or(&[][..], |path| path.as_slice());
         if !self.paths.as_ref().is_some_and(|(first, others)| first == path && *others == item.elsewhere) {
@@ -174,53 +178,13 @@ fn all_paths(first: &[u8], others: &Elsewhere) -> Vec<u8> {
     all
 }
 
-/// Sorted records, and where those start that have the same first bits. Ids are spread evenly, so a
-/// look-up comes to a handful of records in one step.
-#[derive(Debug)]
-struct Records {
-    bytes: Vec<u8>,
-    /// One more than there are first bits, so that each start has an end.
-    starts: Vec<u32>,
-    bits: u32,
-}
-
-impl Records {
-    /// `bytes` are whole records, sorted.
-    fn new(bytes: Vec<u8>) -> Self {
-        let (records, _) = bytes.as_chunks::<KEY_LEN>();
-        let bits = (records.len().max(1).ilog2()).saturating_sub(2).min(20);
-        let mut starts = vec![0_u32; (1 << bits) + 1];
-        for record in records {
-            if let Some(count) = starts.get_mut(first_bits(record, bits) + 1) {
-                *count += 1;
-            }
-        }
-        let mut sum = 0;
-        for start in &mut starts {
-            sum += *start;
-            *start = sum;
-        }
-        Self { bytes, starts, bits }
-    }
-
-    fn hold(&self, key: &[u8; KEY_LEN]) -> bool {
-        let (records, _) = self.bytes.as_chunks::<KEY_LEN>();
-        let place = first_bits(key, self.bits);
-        let (Some(start), Some(end)) = (self.starts.get(place), self.starts.get(place + 1)) else { return false };
-        records.get(*start as usize..*end as usize).is_some_and(|near| near.contains(key))
-    }
-}
-
-fn first_bits(key: &[u8; KEY_LEN], bits: u32) -> usize {
-    let [a, b, c, d, ..] = *key;
-    (u64::from(u32::from_be_bytes([a, b, c, d])) >> (32 - bits)) as usize
-}
-
-fn merge_sorted(bodies: &[Vec<u8>]) -> Vec<u8> {
-    let mut records: Vec<_> = bodies.iter().flat_map(|body| body.as_chunks::<KEY_LEN>().0).collect();
-    records.sort_unstable();
-    records.dedup();
-    records.into_iter().flatten().copied().collect()
+/// One piece of several, of keys that are sorted in each.
+fn merge_sorted(pieces: &[Vec<u8>]) -> Vec<u8> {
+    let mut keys: Vec<Key> = pieces.iter().flat_map(|piece| blocks::keys(piece)).copied().collect();
+    // The stable sort knows runs.
+    keys.sort();
+    keys.dedup();
+    blocks::written(&keys)
 }
 
 fn tip_record(tip: &ObjectId) -> [u8; TIP_LEN] {

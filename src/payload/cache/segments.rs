@@ -9,13 +9,26 @@ use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 /// Starts every piece; the number is the format's version.
-const MAGIC: &[u8; 8] = b"tyran\0\0\x01";
+const MAGIC: &[u8; 8] = b"tyran\0\0\x02";
 
 /// Magic, length of a record, bytes of records, their CRC-32 and that of what stands before it.
 const HEADER_LEN: usize = 8 + 4 + 8 + 4 + 4;
 
 /// With more pieces than this the file is written anew as one.
-const PIECES: usize = 16;
+const PIECES: usize = 32;
+
+/// Where the records of one piece stand in the file.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place {
+    pub(super) at: u64,
+    pub(super) len: usize,
+}
+
+impl Place {
+    fn end(&self) -> u64 {
+        self.at.saturating_add(self.len as u64)
+    }
+}
 
 /// One file of records.
 #[derive(Debug)]
@@ -111,16 +124,34 @@ impl Segments {
     fn whole_pieces(&self) -> Option<(usize, usize)> {
         let Ok(mut file) = File::open(&self.path) else { return Some((0, 0)) };
         let end = file.metadata().ok()?.len();
-        let (mut at, mut count) = (0, 0);
-        while at < end {
-            let mut header = [0; HEADER_LEN];
-            file.seek(SeekFrom::Start(at)).ok()?;
-            file.read_exact(&mut header).ok()?;
-            let (len, _) = self.header(&header)?;
-            at = at.checked_add(HEADER_LEN as u64)?.checked_add(len as u64)?;
-            count += 1;
+        let places = self.places_in(&mut file, end);
+        let at = places.last().map_or(0, Place::end);
+        (at == end).then_some((places.len(), usize::try_from(end).ok()?))
+    }
+
+    /// The file, and where in it the records of its pieces stand, oldest first; what they hold was not checked.
+    pub(super) fn places(&self) -> Option<(File, Vec<Place>)> {
+        let mut file = File::open(&self.path).ok()?;
+        let end = file.metadata().ok()?.len();
+        let places = self.places_in(&mut file, end);
+        Some((file, places))
+    }
+
+    /// Up to the first piece that is cut short, or whose header does not check.
+    fn places_in(&self, file: &mut File, end: u64) -> Vec<Place> {
+        let mut places = Vec::new();
+        let mut at = 0;
+        let mut header = [0; HEADER_LEN];
+        while at < end && file.seek(SeekFrom::Start(at)).and_then(|_| file.read_exact(&mut header)).is_ok() {
+            let Some((len, _)) = self.header(&header) else { break };
+            let place = Place { at: at + HEADER_LEN as u64, len };
+            at = place.end();
+            if at > end {
+                break;
+            }
+            places.push(place);
         }
-        (at == end).then_some((count, usize::try_from(end).ok()?))
+        places
     }
 
     fn append_piece(&self, piece: &[u8]) -> bool {

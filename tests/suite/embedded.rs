@@ -462,9 +462,11 @@ fn xz_is_read_where_the_program_is_there_to_make_it() {
     let token = token(6);
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), format!("key: {token}\n")).unwrap();
-    match std::process::Command::new("xz").arg("-c").arg(file.path()).output() {
-        Ok(output) if output.status.success() => assert!(holds(&found_in("data", &output.stdout), &token)),
-        _ => eprintln!("skipped: no xz"),
+    for format in ["--format=xz", "--format=lzma"] {
+        match std::process::Command::new("xz").args([format, "-c"]).arg(file.path()).output() {
+            Ok(output) if output.status.success() => assert!(holds(&found_in("data", &output.stdout), &token)),
+            _ => eprintln!("skipped: no xz"),
+        }
     }
 }
 
@@ -539,6 +541,80 @@ fn encrypted_member_is_noted_and_the_others_are_read() {
     let (findings, said) = notes("closed.zip", &packed);
     assert!(said.contains("encrypted"), "{said}");
     assert!(holds(&findings, &token), "{:?}", told(&findings));
+}
+
+/// Two members, packed.
+fn zip_of_two(first: (&str, &[u8]), second: (&str, &[u8])) -> Vec<u8> {
+    let mut writer = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+    for (name, bytes) in [first, second] {
+        writer.start_file(name, zip::write::SimpleFileOptions::default()).unwrap();
+        std::io::Write::write_all(&mut writer, bytes).unwrap();
+    }
+    writer.finish().unwrap().into_inner()
+}
+
+#[test]
+fn members_that_a_zip_does_not_list_are_read() {
+    let token = token(60);
+    // Long enough to be compressed, so that the bytes as they are do not show it.
+    let text = format!("key: {token}\n{}", "again and again ".repeat(500)).into_bytes();
+    assert!(!zip("a", &text).windows(token.len()).any(|bytes| bytes == token.as_bytes()));
+    let two = zip_of_two(("one.txt", &text), ("two.txt", b"nothing"));
+    let mut twice = two.clone();
+    while let Some(at) = twice.windows(7).position(|name| name == b"two.txt") {
+        twice[at..at + 7].copy_from_slice(b"one.txt");
+    }
+    // The directory's first record goes: 46 bytes and the name.
+    let directory = two.windows(4).position(|four| four == b"PK\x01\x02").unwrap();
+    let mut unlisted = two.clone();
+    unlisted.drain(directory..directory + 46 + 7);
+    let end = unlisted.len() - 22;
+    (unlisted[end + 8], unlisted[end + 10], unlisted[end + 12]) = (1, 1, two[two.len() - 10] - 53);
+    for (which, bytes) in [
+        ("a name that is there twice", twice),
+        ("a member that the directory does not have", unlisted),
+        ("no directory", two[..directory].to_vec()),
+        ("a directory that is cut", two[..two.len() - 5].to_vec()),
+        ("one zip before another", [two.clone(), zip("b", b"nothing")].concat()),
+        ("behind a program", [b"MZ PK\x03\x04 is no header".to_vec(), two.clone(), zip("b", b"nothing")].concat()),
+    ] {
+        let findings = found_in("data.bin", &bytes);
+        let inside = findings.iter().filter(|finding| finding.secret.expose() == token.as_bytes());
+        assert_eq!(inside.map(|finding| finding.within.join("/")).collect::<Vec<_>>(), ["one.txt"], "{which}");
+    }
+    assert_eq!((found_in("two.zip", &two).len(), notes("two.zip", &two).1), (1, String::new()), "listed once");
+}
+
+#[test]
+fn where_links_in_a_tar_lead_is_content() {
+    let token = token(61);
+    let mut builder = tar::Builder::new(Vec::new());
+    for (name, kind) in [("soft", tar::EntryType::Symlink), ("hard", tar::EntryType::Link)] {
+        let mut header = tar::Header::new_gnu();
+        header.set_entry_type(kind);
+        header.set_size(0);
+        // The kind's digit stands right before it in the header.
+        builder.append_link(&mut header, name, &token).unwrap();
+    }
+    let packed = gzip(&builder.into_inner().unwrap());
+    let mut places: Vec<_> = found_in("a.tgz", &packed).iter().map(|finding| finding.within.join("/")).collect();
+    places.sort();
+    assert_eq!(places, ["uncompressed/hard", "uncompressed/soft"]);
+}
+
+#[test]
+fn package_of_debian_is_unpacked() {
+    let token = token(62);
+    let text = format!("key: {token}\n{}", "again and again ".repeat(500)).into_bytes();
+    let mut package = b"!<arch>\n".to_vec();
+    for (name, bytes) in [("debian-binary", b"2.0".to_vec()), ("data.tar.gz", gzip(&tar("etc/side.env", &text)))] {
+        package.extend(format!("{name:<16}{:<12}{:<6}{:<6}{:<8}{:<10}`\n", 0, 0, 0, 100_644, bytes.len()).bytes());
+        package.extend(&bytes);
+        package.resize(package.len().next_multiple_of(2), b'\n');
+    }
+    let findings = found_in("tool.deb", &package);
+    assert_eq!(findings.len(), 1, "{:?}", told(&findings));
+    assert_eq!(findings[0].within.last().map(String::as_str), Some("etc/side.env"));
 }
 
 #[test]

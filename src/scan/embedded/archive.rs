@@ -14,6 +14,8 @@ use ruzstd::decoding::{FrameDecoder, StreamingDecoder};
 use sha1::Digest as _;
 use zip::CompressionMethod;
 
+use super::unlisted;
+
 /// How deep archives in archives are followed.
 pub(super) const DEEPEST: usize = 8;
 /// What any item may unpack to beyond a fixed amount: so many times its own size. Source code compresses five-fold, logs thirty-fold.
@@ -29,9 +31,11 @@ pub(super) enum Format {
     Gzip,
     Bzip2,
     Xz,
+    Lzma,
     Zstandard,
     Zip,
     Tar,
+    Ar,
 }
 
 /// What an item is, from its first 512 bytes.
@@ -41,9 +45,16 @@ pub(super) fn format(text: &[u8]) -> Option<Format> {
         [b'B', b'Z', b'h', b'1'..=b'9', 0x31, 0x41, 0x59, 0x26, 0x53, 0x59, ..] => Some(Format::Bzip2),
         [0xFD, b'7', b'z', b'X', b'Z', 0, ..] => Some(Format::Xz),
         [0x28, 0xB5, 0x2F, 0xFD, ..] => Some(Format::Zstandard),
+        [0x5D, 0, 0, _, _, size @ ..] if is_lzma_size(size) => Some(Format::Lzma),
+        [b'!', b'<', b'a', b'r', b'c', b'h', b'>', b'\n', ..] => Some(Format::Ar),
         [b'P', b'K', 3, 4, ..] => Some(Format::Zip),
         _ => is_tar(text).then_some(Format::Tar),
     }
+}
+
+/// The size in the header of a `.lzma` file: unknown, or less than 256 GiB, as file(1) tells it.
+fn is_lzma_size(size: &[u8]) -> bool {
+    size.first_chunk::<8>().is_some_and(|size| *size == [0xFF; 8] || matches!(size, [.., 0, 0, 0]))
 }
 
 /// An archive of a kind that is not unpacked here, from its first bytes.
@@ -160,9 +171,9 @@ impl Budget {
 }
 
 /// A reader whose bytes are paid for.
-struct Paid<'b, R> {
-    inner: R,
-    budget: &'b Budget,
+pub(super) struct Paid<'b, R> {
+    pub(super) inner: R,
+    pub(super) budget: &'b Budget,
 }
 
 impl<R: Read> Read for Paid<'_, R> {
@@ -199,16 +210,21 @@ pub(super) fn members<E>(
             let inner = lzma_rust2::XzReader::new_mem_limit(source, true, MEMORY_KIB);
             visit(b"", &mut Paid { inner, budget })
         }
+        Format::Lzma => match lzma_rust2::LzmaReader::new_mem_limit(source, MEMORY_KIB, None) {
+            Ok(inner) => visit(b"", &mut Paid { inner, budget }),
+            Err(_) => noted(budget, DAMAGED),
+        },
         Format::Zstandard => visit(b"", &mut Paid { inner: Frames { source: Some(source), open: None }, budget }),
         Format::Tar => tar_members(source, budget, visit),
         Format::Zip => zip_members(source, budget, visit),
+        Format::Ar => ar_members(source, budget, visit),
     }
 }
 
 /// What was noted where the rest of an archive cannot be told apart.
 pub(super) const DAMAGED: &str = "it is damaged, or not what its first bytes say";
-const ENCRYPTED: &str = "members are encrypted";
-const METHOD: &str = "members are compressed in a way that tyran does not know";
+pub(super) const ENCRYPTED: &str = "members are encrypted";
+pub(super) const METHOD: &str = "members are compressed in a way that tyran does not know";
 
 fn noted<E>(budget: &Budget, why: &'static str) -> Result<(), E> {
     budget.note(why);
@@ -277,6 +293,10 @@ fn tar_members<E>(source: &mut dyn Source, budget: &Budget, visit: &mut Visit<'_
         // Behind a damaged header nothing can be told apart; the bytes were read as they are.
         let Ok(entry) = entry else { return noted(budget, DAMAGED) };
         let name = entry.path_bytes().into_owned();
+        // As git's own blob of a link holds it.
+        if let Some(target) = entry.link_name_bytes() {
+            visit(&name, &mut Paid { inner: &*target, budget })?;
+        }
         visit(&name, &mut Paid { inner: entry, budget })?;
         if budget.exceeded().is_some() {
             return Ok(());
@@ -285,15 +305,61 @@ fn tar_members<E>(source: &mut dyn Source, budget: &Budget, visit: &mut Visit<'_
     Ok(())
 }
 
+/// Members that are archives themselves, as in Debian's packages; all others were read as the bytes they are, which
+/// for a library of objects is what they hold (ar(5)).
+fn ar_members<E>(source: &mut dyn Source, budget: &Budget, visit: &mut Visit<'_, E>) -> Result<(), E> {
+    const MAGIC_LEN: u64 = 8;
+    const HEADER_LEN: usize = 60;
+    const BEGINNING_LEN: u64 = 512;
+    let mut at = MAGIC_LEN;
+    loop {
+        let mut header = [0; HEADER_LEN];
+        if source.seek(SeekFrom::Start(at)).and_then(|_| source.read_exact(&mut header)).is_err() {
+            return Ok(());
+        }
+        let (name, size) = (header.get(..16).unwrap_or_default(), header.get(48..58).unwrap_or_default());
+        let size = std::str::from_utf8(size).ok().and_then(|size| size.trim_end().parse::<u64>().ok());
+        let Some(size) = size.filter(|_| header.ends_with(b"`\n")) else { return noted(budget, DAMAGED) };
+        let (start, mut beginning) = (at + HEADER_LEN as u64, Vec::new());
+        if (&mut *source).take(size.min(BEGINNING_LEN)).read_to_end(&mut beginning).is_err() {
+            return noted(budget, DAMAGED);
+        }
+        if format(&beginning).is_some() && source.seek(SeekFrom::Start(start)).is_ok() {
+            let inner = (&mut *source).take(size);
+            visit(name.trim_ascii_end(), &mut Paid { inner, budget })?;
+        }
+        if budget.exceeded().is_some() {
+            return Ok(());
+        }
+        // Members begin at even places.
+        at = start.saturating_add(size).saturating_add(size % 2);
+    }
+}
+
+/// What the directory lists, then what it does not.
 fn zip_members<E>(source: &mut dyn Source, budget: &Budget, visit: &mut Visit<'_, E>) -> Result<(), E> {
-    let Ok(mut archive) = zip::ZipArchive::new(BufReader::new(source)) else { return noted(budget, DAMAGED) };
+    let listed = zip_listed(&mut *source, budget, visit)?;
+    unlisted::members(source, listed, budget, visit)
+}
+
+/// Where the members stand that are listed.
+fn zip_listed<E>(source: &mut dyn Source, budget: &Budget, visit: &mut Visit<'_, E>) -> Result<Vec<(u64, u64)>, E> {
+    let mut places = Vec::new();
+    let Ok(mut archive) = zip::ZipArchive::new(BufReader::new(source)) else {
+        budget.note(DAMAGED);
+        return Ok(places);
+    };
     for place in 0..archive.len() {
         let (name, method) = match archive.by_index_raw(place) {
-            Ok(member) if member.encrypted() => {
-                budget.note(ENCRYPTED);
-                continue;
+            Ok(member) => {
+                let end = member.data_start().map(|start| start.saturating_add(member.compressed_size()));
+                places.extend(end.map(|end| (member.header_start(), end)));
+                if member.encrypted() {
+                    budget.note(ENCRYPTED);
+                    continue;
+                }
+                (member.name_raw().to_vec(), member.compression())
             }
-            Ok(member) => (member.name_raw().to_vec(), member.compression()),
             Err(_) => {
                 budget.note(DAMAGED);
                 continue;
@@ -301,10 +367,10 @@ fn zip_members<E>(source: &mut dyn Source, budget: &Budget, visit: &mut Visit<'_
         };
         zip_member(&mut archive, place, &name, method, budget, visit)?;
         if budget.exceeded().is_some() {
-            return Ok(());
+            break;
         }
     }
-    Ok(())
+    Ok(places)
 }
 
 fn zip_member<E>(

@@ -43,6 +43,7 @@ mod shared;
 mod subject;
 pub mod translate;
 pub mod trial;
+mod unlisted;
 mod utf7;
 pub mod verify;
 mod walk;

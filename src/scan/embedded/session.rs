@@ -114,8 +114,6 @@ struct EmbeddedSession<'e> {
     options: Options,
     detector: Detector<'e>,
     reading: Reading,
-    /// The first finding of the item that is read.
-    first: usize,
     /// What is read is the self-test's.
     is_self_test: bool,
 }
@@ -158,7 +156,6 @@ impl<'e> EmbeddedSession<'e> {
             options,
             detector: Detector::new(shared, wanted),
             reading: Reading::default(),
-            first: 0,
             is_self_test: false,
         }
     }
@@ -173,9 +170,10 @@ impl<'e> EmbeddedSession<'e> {
     ) -> Result<u64, EngineFault> {
         match content {
             Content::Whole(bytes) => {
+                let first = self.reading.findings.len();
                 self.whole(subject, bytes)?;
                 if let Some(format) = self.archive(bytes, bytes) {
-                    self.unpack_all(subject, format, &mut Cursor::new(bytes), bytes, budget)?;
+                    self.unpack_all(subject, format, first, &mut Cursor::new(bytes), bytes, budget)?;
                 }
                 self.note_foreign(subject, bytes);
                 Ok(bytes.len() as u64)
@@ -230,6 +228,7 @@ impl<'e> EmbeddedSession<'e> {
             return self.content(subject, Content::Whole(&bytes), budget);
         }
         let format = self.archive(&bytes, &[]);
+        let first = self.reading.findings.len();
         // Archives are read twice: as they are, and unpacked.
         let is_kept = format.is_some() || !self.options.compat && archive::may_end_as_zip(&bytes);
         let mut spool = is_kept.then(|| SpooledTempFile::new(SMALL));
@@ -256,17 +255,19 @@ impl<'e> EmbeddedSession<'e> {
             };
             if let Some(format) = format {
                 spool.rewind().map_err(|error| short(&error))?;
-                self.unpack_all(subject, format, &mut spool, &[], budget)?;
+                self.unpack_all(subject, format, first, &mut spool, &[], budget)?;
             }
         }
         Ok(count)
     }
 
-    /// Unpacks an archive. `whole`: its bytes, where they are at hand.
+    /// Unpacks an archive. `first`: where the findings in its bytes as they are begin. `whole`: its bytes, where they
+    /// are at hand.
     fn unpack_all(
         &mut self,
         subject: Subject<'_>,
         format: Format,
+        first: usize,
         source: &mut dyn archive::Source,
         whole: &[u8],
         budget: Option<&Budget>,
@@ -274,32 +275,31 @@ impl<'e> EmbeddedSession<'e> {
         let Some(budget) = budget else {
             let packed = subject.item.size.max(whole.len() as u64);
             let budget = Budget::new(packed, self.options.unpacked_bytes);
-            let unpacked = self.reading.findings.len();
-            self.unpack_all(subject, format, source, whole, Some(&budget))?;
-            self.tell_once(unpacked);
+            self.unpack_all(subject, format, first, source, whole, Some(&budget))?;
             self.shared.note(subject.path(), &budget.unread());
             return Ok(());
         };
         if budget.enter(whole) || whole.is_empty() {
+            let unpacked = self.reading.findings.len();
             self.unpack(subject, format, source, budget)?;
+            self.tell_once(first, unpacked);
         }
         budget.leave();
         Ok(())
     }
 
-    /// Drops what was found in the bytes as they are and again in a member, which tells more of its place.
-    fn tell_once(&mut self, unpacked: usize) {
-        let (before, inside) = self.reading.findings.split_at(unpacked.min(self.reading.findings.len()));
+    /// Drops what was found in the bytes as they are, from `first` to `unpacked`, and again in a member, which tells
+    /// more of its place.
+    fn tell_once(&mut self, first: usize, unpacked: usize) {
         let key = |finding: &Finding| (finding.item.path.clone(), Arc::clone(&finding.rule), finding.secret.clone());
-        let inside: HashSet<_> = inside.iter().map(key).collect();
-        let own = before.len().saturating_sub(self.first);
-        if inside.is_empty() || own == 0 {
+        let inside: HashSet<_> = self.reading.findings.get(unpacked..).unwrap_or_default().iter().map(key).collect();
+        if inside.is_empty() || first == unpacked {
             return;
         }
         let mut place = 0;
         self.reading.findings.retain(|finding| {
             place += 1;
-            !(self.first < place && place <= unpacked && inside.contains(&key(finding)))
+            !(first < place && place <= unpacked && inside.contains(&key(finding)))
         });
     }
 
@@ -596,7 +596,6 @@ impl Read for Lenient<'_> {
 impl Session for EmbeddedSession<'_> {
     fn scan(&mut self, item: &Item, part: usize, content: Content<'_>) -> Result<(), EngineFault> {
         let commit = item.commit.map(|commit| commit.to_string());
-        self.first = self.reading.findings.len();
         let seen = places(item, commit.as_deref());
         let subject = Subject { item, part, seen: &seen, within: &[] };
         let bytes = match (item.kind, content) {

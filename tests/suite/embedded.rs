@@ -586,6 +586,37 @@ fn members_that_a_zip_does_not_list_are_read() {
 }
 
 #[test]
+fn archive_in_base64_is_unpacked() {
+    use base64::Engine as _;
+    let token = token(63);
+    let text = format!("key: {token}\n{}", planted::characters(64, "abcdefghijklmnopqrstuvwxyz0123456789", 3000));
+    let base64 = |bytes: &[u8]| base64::engine::general_purpose::STANDARD.encode(bytes);
+    let wrapped = |text: &str, width: usize, indentation: &str| {
+        let lines: Vec<_> = text.as_bytes().chunks(width).map(|line| std::str::from_utf8(line).unwrap()).collect();
+        lines.join(&format!("\n{indentation}"))
+    };
+    let packed = base64(&gzip(text.as_bytes()));
+    for (which, text) in [
+        ("one line", format!("user_data: {packed}\n")),
+        ("wrapped", format!("content: |\n    {}\nnext: 1\n", wrapped(&packed, 76, "    "))),
+        ("wrapped in a string", format!("{{\"data\": \"{}\"}}", wrapped(&packed, 64, "").replace('\n', "\\n"))),
+        ("a zip", format!("zipfile = \"{}\"", base64(&zip("side.env", text.as_bytes())))),
+        ("twice, as Helm does", format!("data:\n  release: {}\n", base64(packed.as_bytes()))),
+    ] {
+        let findings = found_in("file.yaml", text.as_bytes());
+        let own: Vec<_> = findings.iter().filter(|finding| finding.secret.expose() == token.as_bytes()).collect();
+        assert_eq!(own.len(), 1, "{which}: {:?}", told(&findings));
+        assert_eq!((own[0].within[0].as_str(), own[0].line), ("base64", 1), "{which}");
+    }
+    let bomb = base64(&gzip(&vec![0; 24 << 20]));
+    let bounded = Options { unpacked_bytes: 1 << 10, ..Options::default() };
+    let engine = EmbeddedEngine::new(rules(PLAIN, Mode::Strict).unwrap(), bounded).unwrap();
+    let mut session = engine.session().unwrap();
+    let fault = session.scan(&item(ItemKind::Blob, "a", bomb.len()), 0, Content::Whole(bomb.as_bytes())).unwrap_err();
+    assert!(fault.to_string().contains("256 times its size"), "{fault}");
+}
+
+#[test]
 fn where_links_in_a_tar_lead_is_content() {
     let token = token(61);
     let mut builder = tar::Builder::new(Vec::new());

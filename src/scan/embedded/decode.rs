@@ -368,7 +368,8 @@ impl Iterator for Finder<'_> {
     }
 }
 
-fn is_base64(byte: u8) -> bool {
+/// A digit of base64, in either alphabet.
+pub(super) fn is_base64(byte: u8) -> bool {
     const TABLE: [bool; 256] = {
         let mut table = [false; 256];
         let mut byte = 0;

@@ -4,22 +4,23 @@
 //! looked at. Large items are read through windows that overlap; where a window ends depends on the
 //! item alone and not on how it arrives.
 
-use std::collections::HashSet;
-use std::io::{Cursor, Read, Seek, SeekFrom, Write};
+use std::io::{Cursor, Read, Seek, Write};
+use std::rc::Rc;
 use std::sync::Arc;
 
 use tempfile::SpooledTempFile;
 
 use super::allowlist;
-use super::archive::{self, Budget, Format};
+use super::archive::{self, Budget};
 use super::detect::{Detector, Hit, Wanted};
 use super::fragment::{self, Cut, Cutter};
 use super::pattern::UNBOUNDED_SPAN;
 use super::rules::RuleSet;
 use super::selftest::{self, SelfTest};
 use super::shared::Shared;
-use super::subject::{Inner, Seen, Subject, item_at, places, tree_names};
+use super::subject::{Seen, Subject, item_at, places, tree_names};
 use super::translate::PatternFault;
+use super::unpack::ending;
 use super::windows::{self, Window, Windows};
 use crate::payload::{Content, Elsewhere, Item, ItemKind};
 use crate::scan::engine::EngineFaultKind;
@@ -109,32 +110,34 @@ impl Engine for EmbeddedEngine {
     }
 }
 
-struct EmbeddedSession<'e> {
-    shared: &'e Shared,
-    options: Options,
+pub(super) struct EmbeddedSession<'e> {
+    pub(super) shared: &'e Shared,
+    pub(super) options: Options,
     detector: Detector<'e>,
-    reading: Reading,
+    pub(super) reading: Reading,
+    /// What archives in base64 of the item that is read may still cost.
+    pub(super) packed: Option<Rc<Budget>>,
     /// What is read is the self-test's.
     is_self_test: bool,
 }
 
 /// Where a text begins in its item, and which of what is found there counts.
 #[derive(Clone, Copy)]
-struct Base {
+pub(super) struct Base {
     offset: u64,
     /// 0-based.
     line: u64,
     /// What columns on its first line lack.
     column: u64,
     /// Where matches begin that count.
-    core: (usize, usize),
+    pub(super) core: (usize, usize),
     /// A file that is a finding by its path is told with the first text only.
     is_first: bool,
 }
 
 impl Base {
     /// A text that counts as a whole.
-    fn whole(offset: u64, line: u64) -> Self {
+    pub(super) fn whole(offset: u64, line: u64) -> Self {
         Self { offset, line, column: 0, core: (0, usize::MAX), is_first: true }
     }
 }
@@ -156,6 +159,7 @@ impl<'e> EmbeddedSession<'e> {
             options,
             detector: Detector::new(shared, wanted),
             reading: Reading::default(),
+            packed: None,
             is_self_test: false,
         }
     }
@@ -182,22 +186,6 @@ impl<'e> EmbeddedSession<'e> {
         }
     }
 
-    /// What kind of archive a text is, by its beginning and its end.
-    fn archive(&self, beginning: &[u8], end: &[u8]) -> Option<Format> {
-        if self.options.compat {
-            return None;
-        }
-        archive::format(beginning).or_else(|| archive::ends_as_zip(end).then_some(Format::Zip))
-    }
-
-    fn note_foreign(&self, subject: Subject<'_>, beginning: &[u8]) {
-        if !self.options.compat
-            && let Some(why) = archive::foreign(beginning)
-        {
-            self.shared.note(subject.path(), &[why]);
-        }
-    }
-
     fn whole(&mut self, subject: Subject<'_>, bytes: &[u8]) -> Result<(), EngineFault> {
         if self.options.compat {
             return self.fragments(subject, bytes);
@@ -214,7 +202,7 @@ impl<'e> EmbeddedSession<'e> {
         self.rest(subject, &mut windows)
     }
 
-    fn stream(
+    pub(super) fn stream(
         &mut self,
         subject: Subject<'_>,
         stream: &mut dyn Read,
@@ -259,95 +247,6 @@ impl<'e> EmbeddedSession<'e> {
             }
         }
         Ok(count)
-    }
-
-    /// Unpacks an archive. `first`: where the findings in its bytes as they are begin. `whole`: its bytes, where they
-    /// are at hand.
-    fn unpack_all(
-        &mut self,
-        subject: Subject<'_>,
-        format: Format,
-        first: usize,
-        source: &mut dyn archive::Source,
-        whole: &[u8],
-        budget: Option<&Budget>,
-    ) -> Result<(), EngineFault> {
-        let Some(budget) = budget else {
-            let packed = subject.item.size.max(whole.len() as u64);
-            let budget = Budget::new(packed, self.options.unpacked_bytes);
-            self.unpack_all(subject, format, first, source, whole, Some(&budget))?;
-            self.shared.note(subject.path(), &budget.unread());
-            return Ok(());
-        };
-        if budget.enter(whole) || whole.is_empty() {
-            let unpacked = self.reading.findings.len();
-            self.unpack(subject, format, source, budget)?;
-            self.tell_once(first, unpacked);
-        }
-        budget.leave();
-        Ok(())
-    }
-
-    /// Drops what was found in the bytes as they are, from `first` to `unpacked`, and again in a member, which tells
-    /// more of its place.
-    fn tell_once(&mut self, first: usize, unpacked: usize) {
-        let key = |finding: &Finding| (finding.item.path.clone(), Arc::clone(&finding.rule), finding.secret.clone());
-        let inside: HashSet<_> = self.reading.findings.get(unpacked..).unwrap_or_default().iter().map(key).collect();
-        if inside.is_empty() || first == unpacked {
-            return;
-        }
-        let mut place = 0;
-        self.reading.findings.retain(|finding| {
-            place += 1;
-            !(first < place && place <= unpacked && inside.contains(&key(finding)))
-        });
-    }
-
-    /// Every member of an archive, and theirs.
-    fn unpack(
-        &mut self,
-        subject: Subject<'_>,
-        format: Format,
-        source: &mut dyn archive::Source,
-        budget: &Budget,
-    ) -> Result<(), EngineFault> {
-        let exceeded = |why: &str| {
-            let path = SafeText::quoted(subject.path().unwrap_or_default(), 200);
-            engine_fault(EngineFaultKind::Content, format!("the archive {path} cannot be read within bounds: {why}"))
-        };
-        if subject.within.len() >= archive::DEEPEST {
-            return Err(exceeded("archives are nested more than 8 deep"));
-        }
-        let mut names = Vec::new();
-        archive::members(format, source, budget, &mut |name, reader| {
-            names.extend_from_slice(name);
-            names.push(b'\n');
-            self.member(subject, name, reader, budget)
-        })?;
-        if let Some(why) = budget.exceeded() {
-            return Err(exceeded(why));
-        }
-        self.text(subject, &names, Base::whole(0, 0)).map(drop)
-    }
-
-    /// One member: its bytes as they are, and what they unpack to. What is damaged ends early; what came
-    /// before is read.
-    fn member(
-        &mut self,
-        subject: Subject<'_>,
-        name: &[u8],
-        reader: &mut dyn Read,
-        budget: &Budget,
-    ) -> Result<(), EngineFault> {
-        let inner = Inner::of(subject, name);
-        let seen = inner.seen(subject);
-        let mut lenient = Lenient { inner: reader, failed: false };
-        let subject = Subject { seen: &seen, within: &inner.within, ..subject };
-        self.stream(subject, &mut lenient, Some(budget))?;
-        if lenient.failed {
-            budget.note(archive::DAMAGED);
-        }
-        Ok(())
     }
 
     fn margin(&self) -> usize {
@@ -468,11 +367,19 @@ impl<'e> EmbeddedSession<'e> {
 
     /// One text with all rules, as seen at every place of the item; where something began that could go on
     /// behind it, and of which rule.
-    fn text(&mut self, subject: Subject<'_>, text: &[u8], base: Base) -> Result<Option<(usize, usize)>, EngineFault> {
+    pub(super) fn text(
+        &mut self,
+        subject: Subject<'_>,
+        text: &[u8],
+        base: Base,
+    ) -> Result<Option<(usize, usize)>, EngineFault> {
         let mut open: Option<(usize, usize)> = None;
         for seen in subject.seen {
             let here = self.text_at(subject, *seen, text, base)?;
             open = open.into_iter().chain(here).min();
+        }
+        if !self.options.compat && !self.is_self_test {
+            self.unpack_base64(subject, text, base)?;
         }
         Ok(open)
     }
@@ -564,37 +471,9 @@ fn short(error: &std::io::Error) -> EngineFault {
     engine_fault(EngineFaultKind::ShortRead, format!("the item cannot be read: {error}"))
 }
 
-/// Whether what was kept ends as an archive.
-fn ending(spool: &mut SpooledTempFile, size: u64) -> std::io::Result<Option<Format>> {
-    let mut end = Vec::new();
-    spool.seek(SeekFrom::Start(size.saturating_sub(archive::END as u64)))?;
-    spool.read_to_end(&mut end)?;
-    Ok(archive::ends_as_zip(&end).then_some(Format::Zip))
-}
-
-/// A reader that ends where the one inside of it fails.
-struct Lenient<'r> {
-    inner: &'r mut dyn Read,
-    failed: bool,
-}
-
-impl Read for Lenient<'_> {
-    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
-        if self.failed {
-            return Ok(0);
-        }
-        match self.inner.read(buffer) {
-            Err(error) if error.kind() != std::io::ErrorKind::Interrupted => {
-                self.failed = true;
-                Ok(0)
-            }
-            other => other,
-        }
-    }
-}
-
 impl Session for EmbeddedSession<'_> {
     fn scan(&mut self, item: &Item, part: usize, content: Content<'_>) -> Result<(), EngineFault> {
+        self.packed = None;
         let commit = item.commit.map(|commit| commit.to_string());
         let seen = places(item, commit.as_deref());
         let subject = Subject { item, part, seen: &seen, within: &[] };

@@ -634,6 +634,28 @@ fn where_links_in_a_tar_lead_is_content() {
 }
 
 #[test]
+fn streams_of_a_pdf_and_other_data_of_zlib_are_unpacked() {
+    let zlib = |text: &str| {
+        let mut encoder = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::default());
+        std::io::Write::write_all(&mut encoder, text.as_bytes()).unwrap();
+        encoder.finish().unwrap()
+    };
+    let (first, second) = (token(65), token(66));
+    let filler = "again and again ".repeat(500);
+    let mut pdf = b"%PDF-1.7\n1 0 obj\n<< /Filter /FlateDecode >>\nstream\r\n".to_vec();
+    pdf.extend(zlib(&format!("BT ({first}) Tj ET {filler}")));
+    pdf.extend(b"\nendstream\nendobj\n2 0 obj\n<< /Length 9 >>\nstream\nnot zlib\nendstream\n3 0 obj\nstream\n");
+    pdf.extend(zlib(&format!("{filler} key: {second}\n")));
+    pdf.extend(b"\nendstream\nendobj\n%%EOF\n");
+    let (findings, said) = notes("paper.pdf", &pdf);
+    assert!(holds(&findings, &first) && holds(&findings, &second), "{:?}", told(&findings));
+    assert_eq!(said, "");
+    let object = zlib(&format!("blob 9\0key: {first}\n{filler}"));
+    assert!(holds(&found_in("objects/ab/cdef", &object), &first));
+    assert_eq!(notes("curve.txt", b"x^2 + y^2 = 1\n").1, "");
+}
+
+#[test]
 fn package_of_debian_is_unpacked() {
     let token = token(62);
     let text = format!("key: {token}\n{}", "again and again ".repeat(500)).into_bytes();

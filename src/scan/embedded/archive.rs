@@ -36,6 +36,8 @@ pub(super) enum Format {
     Zip,
     Tar,
     Ar,
+    Zlib,
+    Pdf,
 }
 
 /// What an item is, from its first 512 bytes.
@@ -46,6 +48,9 @@ pub(super) fn format(text: &[u8]) -> Option<Format> {
         [0xFD, b'7', b'z', b'X', b'Z', 0, ..] => Some(Format::Xz),
         [0x28, 0xB5, 0x2F, 0xFD, ..] => Some(Format::Zstandard),
         [0x5D, 0, 0, _, _, size @ ..] if is_lzma_size(size) => Some(Format::Lzma),
+        // The levels that are written; `x^` may begin a text as well.
+        [0x78, 0x01 | 0x9C | 0xDA, ..] => Some(Format::Zlib),
+        [b'%', b'P', b'D', b'F', b'-', ..] => Some(Format::Pdf),
         [b'!', b'<', b'a', b'r', b'c', b'h', b'>', b'\n', ..] => Some(Format::Ar),
         [b'P', b'K', 3, 4, ..] => Some(Format::Zip),
         _ => is_tar(text).then_some(Format::Tar),
@@ -189,6 +194,25 @@ pub(super) trait Source: Read + Seek {}
 
 impl<T: Read + Seek> Source for T {}
 
+/// Where `text` stands first, from `at` on and beginning before `end`; `None` also for what cannot be read.
+pub(super) fn find(source: &mut dyn Source, text: &[u8], mut at: u64, end: u64) -> Option<u64> {
+    /// So much is searched at once.
+    const STEP: usize = 64 << 10;
+    let mut piece = Vec::with_capacity(STEP + text.len());
+    while at < end {
+        source.seek(SeekFrom::Start(at)).ok()?;
+        piece.clear();
+        // One that begins before the end may reach behind it.
+        let length = (end - at).min(STEP as u64) + text.len() as u64 - 1;
+        source.take(length).read_to_end(&mut piece).ok()?;
+        if let Some(place) = memchr::memmem::find(&piece, text) {
+            return Some(at + place as u64).filter(|&found| found < end);
+        }
+        at += STEP as u64;
+    }
+    None
+}
+
 /// What is done with a member: its name (empty for a file that is merely compressed), its bytes, and the
 /// budget that they are paid from.
 pub(super) type Visit<'v, E> = dyn FnMut(&[u8], &mut dyn Read) -> Result<(), E> + 'v;
@@ -218,6 +242,8 @@ pub(super) fn members<E>(
         Format::Tar => tar_members(source, budget, visit),
         Format::Zip => zip_members(source, budget, visit),
         Format::Ar => ar_members(source, budget, visit),
+        Format::Zlib => visit(b"", &mut Paid { inner: flate2::read::ZlibDecoder::new(source), budget }),
+        Format::Pdf => pdf_streams(source, budget, visit),
     }
 }
 
@@ -301,6 +327,35 @@ fn tar_members<E>(source: &mut dyn Source, budget: &Budget, visit: &mut Visit<'_
         if budget.exceeded().is_some() {
             return Ok(());
         }
+    }
+    Ok(())
+}
+
+/// The streams of a PDF that zlib has compressed, files in it among them (ISO 32000-1, 7.3.8 and 7.4.4). What else
+/// is in them was read as the bytes it is.
+fn pdf_streams<E>(source: &mut dyn Source, budget: &Budget, visit: &mut Visit<'_, E>) -> Result<(), E> {
+    const KEYWORD: &[u8] = b"stream";
+    let Ok(size) = source.seek(SeekFrom::End(0)) else { return Ok(()) };
+    let mut at = 0;
+    while let Some(found) = find(source, KEYWORD, at, size) {
+        at = found + KEYWORD.len() as u64;
+        let mut beginning = Vec::new();
+        if source.seek(SeekFrom::Start(at)).and_then(|_| (&mut *source).take(4).read_to_end(&mut beginning)).is_err() {
+            return Ok(());
+        }
+        let feed = if beginning.starts_with(b"\r\n") { 2 } else { 1 };
+        let is_behind_a_feed = feed == 2 || beginning.starts_with(b"\n");
+        let is_zlib =
+            matches!(beginning.get(feed..), Some([0x78, flags, ..]) if (0x7800 + u16::from(*flags)) % 31 == 0);
+        if !is_behind_a_feed || !is_zlib || source.seek(SeekFrom::Start(at + feed as u64)).is_err() {
+            continue;
+        }
+        let mut inner = flate2::bufread::ZlibDecoder::new(BufReader::new(&mut *source));
+        visit(KEYWORD, &mut Paid { inner: &mut inner, budget })?;
+        if budget.exceeded().is_some() {
+            return Ok(());
+        }
+        at += feed as u64 + inner.total_in();
     }
     Ok(())
 }

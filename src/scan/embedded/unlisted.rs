@@ -7,12 +7,10 @@
 
 use std::io::{BufReader, Read, SeekFrom};
 
-use super::archive::{Budget, ENCRYPTED, METHOD, Paid, Source, Visit};
+use super::archive::{Budget, ENCRYPTED, METHOD, Paid, Source, Visit, find};
 
 const SIGNATURE: &[u8; 4] = b"PK\x03\x04";
 const HEADER_LEN: usize = 30;
-/// So much is searched for a header at once.
-const STEP: usize = 64 << 10;
 /// Longer names are no names of files.
 const LONGEST_NAME: u16 = 4096;
 /// The newest version of the format that a member may need, times ten.
@@ -38,7 +36,7 @@ pub(super) fn members<E>(
             at = at.max(end);
         }
         let end = listed.peek().map_or(size, |&(start, _)| start.min(size));
-        let Some(found) = next_signature(source, at, end) else {
+        let Some(found) = find(source, SIGNATURE, at, end) else {
             at = at.max(end);
             continue;
         };
@@ -48,23 +46,6 @@ pub(super) fn members<E>(
         };
     }
     Ok(())
-}
-
-/// Where the next header may begin, from `at` on and before `end`.
-fn next_signature(source: &mut dyn Source, mut at: u64, end: u64) -> Option<u64> {
-    let mut piece = Vec::with_capacity(STEP);
-    while at < end {
-        source.seek(SeekFrom::Start(at)).ok()?;
-        piece.clear();
-        // A signature that begins before the end may reach behind it.
-        let length = (end - at).min(STEP as u64) + SIGNATURE.len() as u64 - 1;
-        source.take(length).read_to_end(&mut piece).ok()?;
-        if let Some(place) = memchr::memmem::find(&piece, SIGNATURE) {
-            return Some(at + place as u64).filter(|&found| found < end);
-        }
-        at += STEP as u64;
-    }
-    None
 }
 
 /// What a local header says.

@@ -11,5 +11,6 @@ pub mod event;
 pub mod runtime;
 mod session;
 pub mod table;
+mod table_entry;
 mod tools;
 pub mod unseen;

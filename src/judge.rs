@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use bstr::{BStr, BString};
+use bstr::{BStr, BString, ByteSlice};
 
 use crate::cli::EngineChoice;
 use crate::command::plan::{GitContext, Opaque, Outcome, Plan, Publish, PushRequest, WidestRequest};
@@ -161,11 +161,14 @@ struct Said<'a> {
     line: &'a [u8],
     pasted: &'a [PathBuf],
     inputs: &'a [Vec<u8>],
+    later: &'a [SafeText],
 }
 
 impl Said<'_> {
     fn join(&self, payload: &mut Payload) -> Result<(), Fault> {
-        let texts = std::iter::once(self.line).chain(self.inputs.iter().map(Vec::as_slice));
+        payload.unseen.extend_from_slice(self.later);
+        let beyond = self.inputs.iter().map(Vec::as_slice).filter(|text| !self.line.contains_str(text));
+        let texts = std::iter::once(self.line).chain(beyond);
         payload.parts.push(Texts::part(texts.map(|text| (ItemKind::Command, BString::from(text)))));
         let (there, others): (Vec<PathBuf>, Vec<PathBuf>) =
             self.pasted.iter().cloned().partition(|path| open_plain(path).is_ok());
@@ -194,7 +197,7 @@ fn published(world: &World, publishes: &[Publish], said: Option<&Said<'_>>, setu
                 memory.tips = assembled.clean_tips;
             }
             match said
-                .filter(|_| !assembled.payload.is_empty())
+                .filter(|said| !assembled.payload.is_empty() || !said.later.is_empty())
                 .map_or(Ok(()), |said| said.join(&mut assembled.payload))
             {
                 Ok(()) => {
@@ -410,7 +413,7 @@ fn gated(world: &World, text: &[u8], shell: Shell, setup: &Setup, cover: &NetCov
     let opaque = std::mem::take(&mut plan.opaque);
     let could_not_be_read = !opaque.is_empty();
     plan.opaque = left_by_the_net(world, opaque);
-    let (pasted, inputs) = (plan.pasted.clone(), plan.inputs.clone());
+    let (pasted, inputs, later) = (plan.pasted.clone(), plan.inputs.clone(), plan.later.clone());
     match bounded(plan) {
         Ok(publishes) if publishes.is_empty() && could_not_be_read => {
             answered(Verdict::Pass(Clearance::left_to_the_net()), started)
@@ -420,7 +423,7 @@ fn gated(world: &World, text: &[u8], shell: Shell, setup: &Setup, cover: &NetCov
             let publishes = Arc::new(publishes);
             cover.of(world, &publishes);
             plant::at("reading");
-            let said = Said { line: text, pasted: &pasted, inputs: &inputs };
+            let said = Said { line: text, pasted: &pasted, inputs: &inputs, later: &later };
             published(world, &publishes, Some(&said), setup, started)
         }
         Err((_, verdict)) => answered(verdict, started),
@@ -497,11 +500,11 @@ fn repository_of(publish: &Publish) -> Option<GitContext> {
 pub fn command(world: &World, text: &[u8], shell: Shell, setup: &Setup, started: Instant) -> Judged {
     let world = &world.remembering();
     let plan = command::read(text, world, shell);
-    let (pasted, inputs) = (plan.pasted.clone(), plan.inputs.clone());
+    let (pasted, inputs, later) = (plan.pasted.clone(), plan.inputs.clone(), plan.later.clone());
     match bounded(plan) {
         Ok(plan) if plan.is_empty() => answered(Verdict::Pass(Clearance::nothing_published()), started),
         Ok(plan) => {
-            let said = Said { line: text, pasted: &pasted, inputs: &inputs };
+            let said = Said { line: text, pasted: &pasted, inputs: &inputs, later: &later };
             published(world, &plan, Some(&said), setup, started)
         }
         Err((_, verdict)) => answered(verdict, started),

@@ -8,13 +8,13 @@
 pub mod ancestors;
 pub mod answers;
 pub mod child;
+mod environment;
 pub mod git;
 pub mod memory;
 pub mod plant;
 pub mod scratch;
 pub mod users;
 
-use std::collections::BTreeMap;
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -23,11 +23,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
+pub use environment::Environment;
 use memory::Memory;
 pub use users::{home_of, user_home};
-
-/// Environment variables by name; the one that a judged command would see, or our own.
-pub type Environment = BTreeMap<OsString, OsString>;
 
 /// Who asked. It decides whether programs that configuration names may run (design principle 11).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

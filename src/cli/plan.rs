@@ -79,7 +79,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Refusal> {
     let plan = read(&text, &world, arguments.shell);
     let mut shown = match arguments.format {
         PlanFormat::Human => plan.told(&text),
-        PlanFormat::Json => plan.to_json().to_string(),
+        PlanFormat::Json => serde_json::to_string(&plan).map_err(|error| broken(&error.into()))?,
     };
     shown.push('\n');
     out::stdout().write_all(shown.as_bytes()).map_err(|error| broken(&error))?;
@@ -139,7 +139,7 @@ fn answer(line: &[u8], world: &World, shell: Shell) -> Result<Vec<u8>, Refusal> 
         }
         None => read_here(asked.cmd.as_bytes(), world, shell),
     };
-    let mut text = serde_json::to_vec(&plan.to_json()).map_err(|error| broken(&error.into()))?;
+    let mut text = serde_json::to_vec(&plan).map_err(|error| broken(&error.into()))?;
     text.push(b'\n');
     Ok(text)
 }

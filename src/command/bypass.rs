@@ -10,12 +10,13 @@ use std::ffi::OsStr;
 
 use bstr::{BStr, ByteSlice};
 
+use super::alias::{self, Alias};
 use super::git::Call;
-use super::git_globals::Setting;
+use super::git_globals::{self, Next, Setting};
 use super::git_table::grammar;
 use super::git_verbs::args;
 use super::meaning::Scene;
-use super::simple::{EnvChange, Seen, Value};
+use super::simple::{EnvChange, FileSeen, Seen, Value};
 use crate::text::SafeText;
 
 const WITHOUT_IT: &str = "the same command without it, so that the hooks run";
@@ -64,21 +65,85 @@ pub(super) fn of_publish(scene: &mut Scene<'_, '_>, call: &Call) {
     for setting in &call.settings {
         of_setting(scene, setting);
     }
-    let words = args(&call.args);
-    let read = grammar(&call.verb).read(&words, true);
-    let skips = match call.verb.as_str() {
-        "push" | "commit" | "merge" | "pull" | "rebase" | "am" => read.is_off("verify"),
-        _ => false,
-    };
-    if skips {
+    if skips_hooks(&call.verb, &call.args) {
         scene.bypass(format!("git {} --no-verify", call.verb), WITHOUT_IT);
     }
+}
+
+/// Whether words after a verb tell git to leave hooks out.
+fn skips_hooks(verb: &str, words: &[Value]) -> bool {
+    match verb {
+        "push" | "commit" | "merge" | "pull" | "rebase" | "am" => {
+            grammar(verb).read(&args(words), true).is_off("verify")
+        }
+        _ => false,
+    }
+}
+
+/// A setting that stays: an alias that leaves hooks out, or a file that chooses them.
+pub(super) fn of_kept_setting(scene: &mut Scene<'_, '_>, key: &BStr, value: &BStr) {
+    let is_include = key == "include.path" || key.starts_with(b"includeif.") && key.ends_with(b".path");
+    if is_include {
+        of_include(scene, value);
+    }
+    if key.starts_with(b"alias.") && alias_skips_hooks(scene, value) {
+        scene
+            .bypass(format!("{} would leave hooks out", SafeText::quoted(key, 60)), "an alias that lets the hooks run");
+    }
+}
+
+fn alias_skips_hooks(scene: &Scene<'_, '_>, value: &BStr) -> bool {
+    let words = match alias::read(value) {
+        Alias::Refused => return false,
+        Alias::Shell(text) => return chooses_hooks(&text),
+        Alias::Words(words) => words,
+    };
+    let line: Vec<Value> = std::iter::once("git".into()).chain(words).map(Value::Known).collect();
+    let globals = git_globals::read(&line, &scene.command.env);
+    let Next::Verb(at) = globals.next else { return false };
+    let verb = line.get(at).and_then(Value::known).map(|verb| verb.to_str_lossy().into_owned()).unwrap_or_default();
+    globals.settings.iter().any(|setting| is_control(setting.key.as_bstr()))
+        || skips_hooks(&verb, line.get(at + 1..).unwrap_or_default())
+}
+
+/// A file that git would read as configuration.
+fn of_include(scene: &mut Scene<'_, '_>, file: &BStr) {
+    let home = || match scene.command.env.var("HOME") {
+        Seen::Known(home) => Some(home.as_encoded_bytes().to_vec()),
+        Seen::Unset | Seen::Unknown(_) => None,
+    };
+    let file = match file.strip_prefix(b"~/") {
+        Some(rest) => home().map(|home| [home.as_slice(), b"/", rest].concat()),
+        None => Some(file.to_vec()),
+    };
+    let path = file.and_then(|file| scene.path(file.as_bstr()));
+    let Some(path) = path.map(|path| super::guarded::clean(&path)) else { return };
+    let on_disk = || crate::world::read_plain(&path).is_ok_and(|text| chooses_hooks(&text));
+    let names_it =
+        || scene.shell.written().iter().any(|file| file.path == path) || scene.shell.edited().contains(&path);
+    let controls = match scene.shell.file(&path) {
+        FileSeen::Written(text) => chooses_hooks(&text),
+        FileSeen::AsOnDisk => on_disk(),
+        FileSeen::Changed(_) => names_it() || on_disk(),
+    };
+    if controls {
+        scene.bypass("a file that git would read as configuration may choose its hooks", LEAVE_CONFIGURATION);
+    }
+}
+
+/// Whether text of configuration, or a line of shell, speaks of which hooks run.
+fn chooses_hooks(text: &[u8]) -> bool {
+    let text = text.to_ascii_lowercase();
+    ["hookspath", "[hook", "--no-veri"].iter().any(|part| text.contains_str(part))
 }
 
 fn of_setting(scene: &mut Scene<'_, '_>, setting: &Setting) {
     if is_control(setting.key.as_bstr()) {
         let key = SafeText::quoted(&setting.key, 60);
         scene.bypass(format!("{key} is set for this command"), WITHOUT_IT);
+    }
+    if let (true, Some(value)) = (setting.key == "include.path", &setting.value) {
+        of_include(scene, value.as_bstr());
     }
     if setting.key.is_empty() {
         scene.unknown("git gets a setting that is not known");

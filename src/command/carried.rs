@@ -98,6 +98,9 @@ fn is_call(word: &BStr, next: Option<&Value>) -> bool {
 
 /// The text from a call of git or a forge's client to where a quote would end it.
 fn call_in(text: &BStr) -> Option<BString> {
+    if !text.iter().any(|byte| matches!(byte, b' ' | b'\t')) {
+        return None;
+    }
     for program in ["git ", "gh ", "glab ", "hub ", "jj ", "git\t"] {
         let mut from = 0;
         while let Some(at) = text.get(from..).and_then(|rest| rest.find(program)) {

@@ -26,7 +26,7 @@ impl Verbs for Meaning {
     }
 
     fn is_harmless(&self, name: &BStr) -> bool {
-        matches!(programs::class(name), Class::Inert | Class::Writes)
+        matches!(programs::class(name), Class::Inert | Class::Writes | Class::Files)
     }
 
     fn simple(&mut self, command: &SimpleCommand<'_>, shell: &dyn ShellState, plan: &mut Plan) -> Effect {
@@ -115,11 +115,17 @@ impl Meaning {
             Class::Tyran => tamper::tyran(scene, args),
             Class::Files => {
                 self.incoming.copies(scene, name, args);
+                self.brings(scene, name, args);
+                self.speaks(scene);
                 files::command(self, scene, name, args)
             }
             Class::Inert | Class::Writes => {
                 if programs::class(name) == Class::Writes {
                     self.incoming.copies(scene, name, args);
+                    self.brings(scene, name, args);
+                    if name == "patch" {
+                        self.patched(scene, args);
+                    }
                     tamper::of_words(scene);
                 }
                 let mut run = self.helpers(scene, name);

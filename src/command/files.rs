@@ -30,9 +30,22 @@ pub(super) fn command(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, name: &B
         b"mkdir" => inert(),
         b"rm" | b"unlink" | b"rmdir" | b"shred" => remove(scene, &words),
         b"chmod" | b"chown" | b"chattr" | b"setfacl" | b"chgrp" => permissions(scene, &words),
-        b"dd" => operands_written(scene, &words, |word| word.strip_prefix(b"of=").map(ByteSlice::as_bstr)),
+        b"rsync" => synchronized(scene, &words),
+        b"dd" => converted(scene, &words),
         _ => operands_written(scene, &words, Some),
     }
+}
+
+/// `dd if=FROM of=TO`: as it is, or a part of it, unless bytes change their places.
+fn converted(scene: &mut Scene<'_, '_>, words: &[Arg]) -> Effect {
+    let value = |name: &[u8]| words.iter().filter_map(Arg::known).find_map(|word| word.strip_prefix(name));
+    let from = value(b"if=").and_then(|from| scene.path(from.as_bstr()));
+    let from = from.filter(|from| scene.shell.file(from) == FileSeen::AsOnDisk && from.is_file());
+    let mut effect = operands_written(scene, words, |word| word.strip_prefix(b"of=").map(ByteSlice::as_bstr));
+    if let (Some(from), None) = (from, value(b"conv=")) {
+        effect.writes.iter_mut().for_each(|(_, content)| *content = Content::CopyOf(from.clone()));
+    }
+    effect
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -47,7 +60,7 @@ impl Kind {
         Grammar(match self {
             Self::Copy => {
                 "a/archive /attributes-only b /backup? /copy-contents d f/force i/interactive H l/link L/dereference \
-                 n/no-clobber P /no-dereference p /preserve? R/recursive r /reflink? /remove-destination /sparse= \
+                 /parents n/no-clobber P /no-dereference p /preserve? R/recursive r /reflink? /remove-destination /sparse= \
                  /strip-trailing-slashes s/symbolic-link S/suffix= t/target-directory= T/no-target-directory u/update? \
                  v/verbose x/one-file-system Z /context? D m/mode= o/owner= g/group= C/compare c /strip"
             }
@@ -68,14 +81,14 @@ fn copy(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, words: &[Arg], kind: K
     let Some(pairs) = pairs(scene, &options) else {
         let (last, first) = options.operands.split_last().map_or((None, &[][..]), |(last, first)| (Some(last), first));
         for word in last.into_iter().chain(options.value("target-directory")) {
-            tamper::of_word(scene, word, false);
+            tamper::of_word(scene, word);
             if let Arg::Known(folder) = word {
                 // What goes there is not known: it may be a hook.
                 tamper::of_beginning(scene, [folder.as_slice(), b"/"].concat().as_bstr());
             }
         }
         for word in first.iter().filter(|_| kind == Kind::Move) {
-            tamper::of_word(scene, word, true);
+            tamper::of_word_taken(scene, word, true);
         }
         return Effect { changes_files: true, ..inert() };
     };
@@ -87,7 +100,10 @@ fn copy(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, words: &[Arg], kind: K
         }
         if kind == Kind::Link {
             // What is changed through the link is changed there.
+            tamper::of_path(scene, &from);
             tamper::of_tree(scene, &from);
+        } else if from.is_dir() {
+            tamper::of_copied_tree(scene, &from, &to);
         }
         let source = match kind {
             // What it says is read from where it lies.
@@ -118,11 +134,21 @@ fn pairs(scene: &Scene<'_, '_>, options: &Options) -> Option<Vec<(PathBuf, PathB
         return Some(paths.into_iter().map(|path| into(&folder, path)).collect());
     }
     let (to, from) = paths.split_last()?;
+    if options.is_on("parents") {
+        // The way as it is written goes along.
+        let ways =
+            options.operands.iter().filter_map(Arg::known).map(|word| word.trim_start_with(|c| c == '/').to_vec());
+        return Some(from.iter().cloned().zip(ways.map(|way| to.join(super::simple::to_os_string(way)))).collect());
+    }
     let is_folder = to.is_dir() && !options.is_on("no-target-directory") || from.len() > 1;
     Some(from.iter().map(|path| if is_folder { into(to, path.clone()) } else { (path.clone(), to.clone()) }).collect())
 }
 
 fn into(folder: &Path, path: PathBuf) -> (PathBuf, PathBuf) {
+    if path.as_os_str().as_encoded_bytes().ends_with(b"/.") {
+        // What is in it, without the folder itself.
+        return (path, folder.to_owned());
+    }
     let to = path.file_name().map_or_else(|| folder.to_owned(), |name| folder.join(name));
     (path, to)
 }
@@ -155,7 +181,7 @@ fn tee(scene: &mut Scene<'_, '_>, words: &[Arg]) -> Effect {
     };
     let mut effect = Effect { changes_files: options.operands.iter().any(|arg| arg.known().is_none()), ..inert() };
     for word in &options.operands {
-        tamper::of_word(scene, word, false);
+        tamper::of_word(scene, word);
     }
     for path in known_paths(scene, &options) {
         effect.writes.push((path, content.clone()));
@@ -190,7 +216,7 @@ fn remove(scene: &mut Scene<'_, '_>, words: &[Arg]) -> Effect {
         .read(words, true);
     let recursive = options.is_on("r") || options.is_on("recursive");
     for word in &options.operands {
-        tamper::of_word(scene, word, recursive);
+        tamper::of_word_taken(scene, word, recursive);
     }
     let paths = known_paths(scene, &options);
     // With a repository goes what later commands are planned for.
@@ -216,10 +242,28 @@ fn permissions(scene: &mut Scene<'_, '_>, words: &[Arg]) -> Effect {
     let recursive = words.iter().filter_map(Arg::known).any(|word| word == "-R" || word == "--recursive");
     for word in words {
         if !word.known().is_some_and(|word| word.starts_with(b"-")) {
-            tamper::of_word(scene, word, recursive);
+            tamper::of_word_taken(scene, word, recursive);
         }
     }
     inert()
+}
+
+/// `rsync FROM… TO`: what lies in a folder goes into the other.
+fn synchronized(scene: &mut Scene<'_, '_>, words: &[Arg]) -> Effect {
+    let operands: Vec<&Arg> =
+        words.iter().filter(|word| !word.known().is_some_and(|word| word.starts_with(b"-"))).collect();
+    if let Some((to, from)) = operands.split_last()
+        && let Some(to) = to.known().filter(|to| !to.contains(&b':')).and_then(|to| scene.path(to))
+    {
+        let from: Vec<PathBuf> =
+            from.iter().filter_map(|from| from.known()).filter_map(|from| scene.path(from)).collect();
+        for from in from {
+            let of_content = from.as_os_str().as_encoded_bytes().ends_with(b"/");
+            let to = if of_content { to.clone() } else { into(&to, from.clone()).1 };
+            tamper::of_copied_tree(scene, &from, &to);
+        }
+    }
+    operands_written(scene, words, Some)
 }
 
 fn operands_written<'a>(
@@ -229,7 +273,7 @@ fn operands_written<'a>(
 ) -> Effect {
     let mut effect = Effect { changes_files: true, ..inert() };
     for word in words.iter().filter_map(Arg::known).filter_map(path_of).filter(|word| !word.starts_with(b"-")) {
-        tamper::of_word(scene, &Arg::Known(word.to_owned()), false);
+        tamper::of_word(scene, &Arg::Known(word.to_owned()));
         effect.writes.extend(scene.path(word).map(|path| (path, Content::Unknown)));
     }
     effect

@@ -56,14 +56,16 @@ fn resolve(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, words: Vec<Value>, 
     };
     let Some(Value::Known(verb)) = words.get(at) else { return inert() };
     let args = words.get(at + 1..).unwrap_or_default().to_vec();
-    if asks_for_help(verb.as_bstr(), &args) {
-        return Effect { exit: Exit::Unknown, ..inert() };
-    }
+    let asks_for_help = asks_for_help(verb.as_bstr(), &args);
     let verb_text = verb.to_str_lossy().into_owned();
     let mut settings = git_globals::settings_of_environment(&scene.command.env);
     settings.extend(globals.settings.iter().cloned());
     let context = context(scene, &globals);
     let call = Call { globals, context, verb: verb_text, args, settings };
+    if asks_for_help {
+        let run = git_started::viewers(meaning, scene, &call);
+        return Effect { exit: Exit::Unknown, run, ..inert() };
+    }
     if git_table::is_known(&call.verb) && !git_table::is_extension(&call.verb) {
         return run(meaning, scene, call);
     }
@@ -74,6 +76,9 @@ fn resolve(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, words: Vec<Value>, 
 fn run(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, call: Call) -> Effect {
     let started = git_started::programs(meaning, scene, &call);
     let mut effect = git_verbs::verb(meaning, scene, &call);
+    for folder in folders_written(scene, &call) {
+        tamper::of_folder(scene, folder.as_bstr());
+    }
     for path in written_by_options(scene, &call) {
         tamper::of_path(scene, &path);
         if !effect.writes.iter().any(|(known, _)| *known == path) {
@@ -111,6 +116,46 @@ fn written_by_options(scene: &Scene<'_, '_>, call: &Call) -> Vec<PathBuf> {
         }
     }
     files.into_iter().filter_map(|file| scene.path(file.as_bstr())).collect()
+}
+
+/// Folders into which a verb writes files of commits, where the line says so.
+fn folders_written(scene: &Scene<'_, '_>, call: &Call) -> Vec<BString> {
+    let operands = || call.args.iter().filter_map(Value::known).filter(|word| !word.starts_with(b"-"));
+    let mut folders: Vec<BString> = Vec::new();
+    match call.verb.as_str() {
+        "clone" => folders.extend(operands().nth(1).map(BStr::to_owned)),
+        "worktree" if operands().next().is_some_and(|sub| sub == "add" || sub == "move") => {
+            folders.extend(operands().skip(1).map(BStr::to_owned));
+        }
+        "checkout-index" => {
+            folders.extend(
+                call.args.iter().filter_map(|word| word.known()?.strip_prefix(b"--prefix=")).map(BString::from),
+            );
+        }
+        _ => {}
+    }
+    let writes_work_tree = matches!(
+        call.verb.as_str(),
+        "checkout"
+            | "switch"
+            | "restore"
+            | "reset"
+            | "read-tree"
+            | "checkout-index"
+            | "merge"
+            | "pull"
+            | "stash"
+            | "apply"
+            | "am"
+            | "rebase"
+    );
+    if writes_work_tree && let Some(context) = &call.context {
+        let chosen = call.globals.options.iter().any(|option| option.as_encoded_bytes().starts_with(b"--work-tree"))
+            || scene.command.env.changes().contains_key(std::ffi::OsStr::new("GIT_WORK_TREE"));
+        let top = git_globals::find(context).and_then(|place| place.top).filter(|_| chosen);
+        folders.extend(top.map(|top| BString::from(top.as_os_str().as_encoded_bytes())));
+    }
+    folders
 }
 
 fn context(scene: &Scene<'_, '_>, globals: &Globals) -> Option<GitContext> {

@@ -105,11 +105,11 @@ fn exec_of_rebase(scene: &Scene<'_, '_>, call: &Call, options: &Options) -> Vec<
 pub(super) fn value_of(arg: &Arg) -> Value {
     match arg {
         Arg::Known(text) => Value::Known(text.clone()),
-        Arg::Unknown { prefix } => Value::Unknown(super::simple::UnknownValue {
+        Arg::Unknown { prefix, suffix } => Value::Unknown(super::simple::UnknownValue {
             why: "a command that is not known".into(),
             span: 0..0,
             prefix: prefix.clone(),
-            suffix: BString::default(),
+            suffix: suffix.clone(),
             many: false,
         }),
     }
@@ -195,6 +195,7 @@ pub(super) fn tag(meaning: &mut Meaning, call: &Call, scene: &mut Scene<'_, '_>)
     let files: Vec<PathBuf> =
         options.values("file").filter_map(Arg::known).filter_map(|path| scene.path(path)).collect();
     meaning.carried.extend(files);
+    meaning.note_unread_message(scene);
     meaning.carried.extend(scene.command.pasted.iter().cloned());
     match options.operands.as_slice() {
         [Arg::Known(name)] if !options.unknown && !options.is_on("delete") => {

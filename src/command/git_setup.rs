@@ -125,6 +125,9 @@ fn set(
         );
     }
     let value = value.and_then(Arg::known).map(|value| included(call, options, normal.as_bstr(), value));
+    if let Some(value) = &value {
+        bypass::of_kept_setting(scene, normal.as_bstr(), value.as_bstr());
+    }
     meaning.set(Setting { key: normal.clone(), value });
     if leads_elsewhere(normal.as_bstr()) {
         meaning.changes(Changes::Configuration);
@@ -205,12 +208,28 @@ pub(super) fn remote(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, call: &Ca
     inert()
 }
 
+/// The options of `git init`.
+const INIT: Grammar =
+    Grammar("q/quiet /bare /template= /separate-git-dir= /shared? /object-format= /ref-format= b/initial-branch=");
+
 /// The options of `git remote add` and `git remote set-url`.
 const ADDED: Grammar = Grammar("f/fetch t/track= m/master= /tags /mirror? /push /add /delete v/verbose");
 
 /// `git init`: nothing leaves, but there is a repository afterwards.
-pub(super) fn init(meaning: &mut Meaning, call: &Call) -> Effect {
-    let exists = call.context.as_ref().is_some_and(|context| git_globals::find(context).is_some());
+pub(super) fn init(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, call: &Call) -> Effect {
+    let place = call.context.as_ref().and_then(git_globals::find);
+    let exists = place.is_some();
+    if let Some(place) = &place {
+        let options = INIT.read(&args(&call.args), true);
+        if options.value("separate-git-dir").is_some() && options.operands.is_empty() {
+            // Hooks and configuration move along.
+            scene.tamper("git's own folder would move", "ask the person, who can move it");
+            meaning.changes(Changes::Everything);
+        }
+        if let Some(template) = options.value("template").and_then(Arg::known).and_then(|path| scene.path(path)) {
+            tamper::of_copied_tree(scene, &template, &place.common_dir());
+        }
+    }
     let here = call.args.iter().all(|value| value.known().is_some_and(|word| word.starts_with(b"-")));
     if !(exists && here) {
         // A remote that leads to where nothing is now may lead to the new repository.
@@ -226,7 +245,10 @@ pub(super) fn clone(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, call: &Cal
     if let (Some(source), Some(context)) = (options.operands.first(), &call.context) {
         from_here(meaning, scene, context, source, is_bare);
         let dir = git_globals::directory(&context.dir, &context.globals);
-        meaning.cloned.extend(source.known().and_then(|source| local_path(source, &dir)));
+        let borrowed = options.values("reference").chain(options.values("reference-if-able"));
+        let sources: Vec<PathBuf> =
+            std::iter::once(source).chain(borrowed).filter_map(|from| local_path(from.known()?, &dir)).collect();
+        meaning.cloned.extend(sources);
     }
     meaning.changes(if is_bare { Changes::Everything } else { Changes::Repository });
     Effect { changes_files: true, ..inert() }
@@ -266,7 +288,7 @@ pub(super) fn fetched_by_bare(
 ) {
     let config = meaning.config(scene, context);
     let named = match source.map(Arg::known) {
-        Some(None) => return from_here(meaning, scene, context, &Arg::Unknown { prefix: BString::default() }, true),
+        Some(None) => return from_here(meaning, scene, context, &Arg::nothing_known(), true),
         Some(Some(name)) => name.to_owned(),
         None => "origin".into(),
     };

@@ -44,6 +44,41 @@ pub(super) fn programs(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, call: &
     found.nested
 }
 
+/// What shows a manual page: viewers and browsers that the line, the environment or the repository names.
+pub(super) fn viewers(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, call: &Call) -> Vec<Nested> {
+    let is_page =
+        call.verb.ends_with("help") || call.args.first().and_then(Value::known).is_some_and(|word| word == "--help");
+    let mut found = Found { nested: Vec::new() };
+    if !is_page {
+        return found.nested;
+    }
+    let mut settings: Vec<(BString, Option<BString>)> =
+        call.settings.iter().map(|setting| (setting.key.clone(), setting.value.clone())).collect();
+    if let Some(context) = &call.context {
+        let config = meaning.config(scene, context);
+        let of_line = config.iter().filter(|setting| setting.scope == Scope::Line);
+        settings.extend(of_line.map(|setting| (setting.key.clone(), setting.value.clone())));
+    }
+    for (key, value) in settings {
+        let is_viewer = key.starts_with(b"man.") || key.starts_with(b"browser.") || key.starts_with(b"pager.");
+        let names_program = key.ends_with(b".cmd") || key.ends_with(b".path") || key.starts_with(b"pager.");
+        if is_viewer && names_program || key == "core.pager" {
+            found.setting(scene, call, key.as_bstr(), value.as_ref());
+        }
+    }
+    for name in ["MANPAGER", "PAGER", "GIT_PAGER", "BROWSER"] {
+        match scene.command.env.changes().get(std::ffi::OsStr::new(name)) {
+            Some(EnvChange::Set(value)) => {
+                found.text(scene, call, &BString::from(value.as_encoded_bytes()), name);
+            }
+            Some(EnvChange::Unknown(why)) => found.unknown(scene, call, why.clone(), name),
+            Some(EnvChange::Unset) | None => {}
+        }
+    }
+    found.nested.retain(|nested| meaning.is_new(nested));
+    found.nested
+}
+
 /// Hooks that a verb runs because it changes the index or refs; of those that only read, some refresh the
 /// index or pack refs.
 fn hooks_of_changes(verb: &str) -> &'static [&'static str] {

@@ -6,11 +6,12 @@
 
 use std::path::{Path, PathBuf};
 
-use bstr::{BStr, BString, ByteSlice};
+use bstr::{BStr, ByteSlice};
 
 use super::git::{Call, nested, top};
 use super::git_globals::{self, normal_key};
 use super::git_history::{commit_like, notes, stash, tag, value_of};
+use super::git_moves::{self, operands};
 use super::git_table::{self, grammar};
 use super::meaning::{Changes, Meaning, Scene, arguments, inert};
 use super::options::{Arg, Options};
@@ -21,6 +22,9 @@ use super::{bypass, git_fold, git_setup};
 /// What a known verb means.
 pub(super) fn verb(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, call: &Call) -> Effect {
     meaning.incoming.note_words(&call.verb, &call.args);
+    if !git_table::READS.split_ascii_whitespace().any(|known| known == call.verb) {
+        meaning.speaks(scene);
+    }
     match call.verb.as_str() {
         "push" => push(meaning, scene, call, PushVia::Push),
         "send-pack" | "http-push" => push(meaning, scene, call, PushVia::SendPack),
@@ -64,12 +68,14 @@ pub(super) fn verb(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, call: &Call
         | "remote-http"
         | "remote-https" => other_side(meaning, scene, call),
         "add" | "stage" | "rm" | "mv" | "restore" | "reset" | "apply" | "update-index" | "checkout" | "switch"
-        | "read-tree" | "checkout-index" | "clean" | "sparse-checkout" => stages(meaning, scene, call),
+        | "read-tree" | "checkout-index" | "clean" | "sparse-checkout" => git_moves::stages(meaning, scene, call),
         "config" => git_setup::config(meaning, scene, call),
         "remote" => git_setup::remote(meaning, scene, call),
-        "init" | "init-db" => git_setup::init(meaning, call),
-        "branch" => branch(meaning, scene, call),
-        "update-ref" | "symbolic-ref" | "reflog" | "replace" | "bisect" | "worktree" => refs(meaning, scene, call),
+        "init" | "init-db" => git_setup::init(meaning, scene, call),
+        "branch" => git_moves::branch(meaning, scene, call),
+        "update-ref" | "symbolic-ref" | "reflog" | "replace" | "bisect" | "worktree" => {
+            git_moves::refs(meaning, scene, call)
+        }
         "for-each-repo" => for_each_repo(meaning, scene, call),
         "hash-object"
         | "mktag"
@@ -104,7 +110,7 @@ pub(super) fn args(values: &[Value]) -> Vec<Arg> {
         .iter()
         .map(|value| match value {
             Value::Known(text) => Arg::Known(text.clone()),
-            Value::Unknown(value) => Arg::Unknown { prefix: value.prefix.clone() },
+            Value::Unknown(value) => Arg::Unknown { prefix: value.prefix.clone(), suffix: value.suffix.clone() },
         })
         .collect()
 }
@@ -374,172 +380,6 @@ fn other_side(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, call: &Call) -> 
     }
     meaning.push(scene, context, Vec::new(), PushVia::OtherSide);
     inert()
-}
-
-/// Verbs that stage: the next commit takes what they leave.
-fn stages(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, call: &Call) -> Effect {
-    let only_names = matches!(call.verb.as_str(), "checkout" | "switch") && branch_made_here(call).is_some();
-    let changes_files = !only_names && !matches!(call.verb.as_str(), "add" | "stage" | "update-index");
-    let effect = Effect { changes_files, ..inert() };
-    let Some(context) = &call.context else {
-        meaning.changes(Changes::RefsAndFiles);
-        return effect;
-    };
-    meaning.stage(scene, context, &call.verb, &call.args);
-    if matches!(call.verb.as_str(), "rm" | "mv") {
-        for word in args(&call.args).iter().filter(|word| !word.known().is_some_and(|word| word.starts_with(b"-"))) {
-            super::tamper::of_word(scene, word, true);
-        }
-    }
-    if is_bare(context) && matches!(call.verb.as_str(), "add" | "stage" | "update-index") {
-        // Blobs go straight into a repository that others fetch from.
-        let context = context.clone();
-        meaning.commit(scene, context, CommitVerb::Other(call.verb.clone().into()), arguments(&call.args));
-        return effect;
-    }
-    match call.verb.as_str() {
-        "add" | "stage" | "rm" | "mv" | "restore" | "update-index" => {}
-        "checkout" if is_of_paths(call) => {}
-        "checkout" | "switch" => match branch_made_here(call) {
-            Some(name) => meaning.made_ref("refs/heads/", name),
-            None if makes_branch(call) => {
-                meaning.changes(Changes::Refs);
-                meaning.changes(Changes::Head);
-            }
-            None => meaning.changes(Changes::Head),
-        },
-        "reset" => match moves_branch_to(scene, context, call) {
-            Moves::Nowhere => {}
-            Moves::To(revision) => {
-                let certain = scene.command.certainty == Certainty::Always && meaning.is_named_by_nothing_new();
-                if !meaning.branch.reset(revision, scene.command.chain, certain) {
-                    meaning.changes(Changes::Refs);
-                }
-            }
-            Moves::Unknown => meaning.changes(Changes::Refs),
-        },
-        // `apply`, `read-tree`, `checkout-index`, `clean`, `sparse-checkout`: the step is all there is.
-        _ => {}
-    }
-    effect
-}
-
-/// Where a reset moves the current branch.
-enum Moves {
-    Nowhere,
-    To(BString),
-    Unknown,
-}
-
-/// A reset that names a commit and no paths moves the branch there.
-fn moves_branch_to(scene: &Scene<'_, '_>, context: &GitContext, call: &Call) -> Moves {
-    let operands = operands(call);
-    if is_of_paths(call) || operands.is_empty() {
-        return Moves::Nowhere;
-    }
-    let known: Option<Vec<&BStr>> = operands.iter().map(|value| value.known()).collect();
-    match known.as_deref() {
-        None => Moves::Unknown,
-        Some([only]) if *only == "HEAD" || *only == "@" => Moves::Nowhere,
-        Some([only]) => {
-            if git_globals::find(context).is_none() {
-                return Moves::Nowhere;
-            }
-            let revision = to_os_string([only.as_bytes(), b"^{commit}"].concat());
-            let args = ["rev-parse", "--verify", "--quiet", "--end-of-options"].map(std::ffi::OsString::from);
-            match scene.shell.world().git(context, args.into_iter().chain([revision])).run() {
-                Ok(done) if done.status.success() => Moves::To((*only).to_owned()),
-                Ok(_) => Moves::Nowhere,
-                Err(_) => Moves::Unknown,
-            }
-        }
-        Some(_) => Moves::Nowhere,
-    }
-}
-
-fn operands(call: &Call) -> Vec<&Value> {
-    call.args.iter().filter(|value| !value.known().is_some_and(|word| word.starts_with(b"-"))).collect()
-}
-
-/// Whether `--` shows that paths are meant.
-fn is_of_paths(call: &Call) -> bool {
-    call.args.iter().any(|value| value.known().is_some_and(|word| word == "--"))
-        && !call.args.iter().any(|value| value.known().is_some_and(|word| word == "-b" || word == "-B"))
-}
-
-/// `checkout -b NAME` and `switch -c NAME` without a start: a new name for what is checked out now.
-fn branch_made_here(call: &Call) -> Option<&BStr> {
-    let words: Vec<&BStr> = call.args.iter().map(Value::known).collect::<Option<_>>()?;
-    let makes =
-        |word: &&BStr| matches!(word.as_bytes(), b"-b" | b"-B" | b"-c" | b"-C" | b"--create" | b"--force-create");
-    let mut operands = words.iter().filter(|word| !word.starts_with(b"-"));
-    let name = operands.next()?;
-    (words.iter().any(makes) && operands.next().is_none()).then_some(*name)
-}
-
-/// `git branch NAME` and `git branch -M NAME`: a name for what is checked out.
-fn names_what_is_here(options: &Options) -> bool {
-    options.given.iter().all(|given| matches!(given.name.as_str(), "force" | "move" | "M" | "copy" | "C" | "quiet"))
-}
-
-fn makes_branch(call: &Call) -> bool {
-    call.args.iter().any(|value| match value.known() {
-        Some(word) => {
-            word.starts_with(b"-b")
-                || word.starts_with(b"-B")
-                || word.starts_with(b"-c")
-                || word.starts_with(b"-C")
-                || word.starts_with(b"--cr")
-                || word.starts_with(b"--force-c")
-                || word.starts_with(b"--or")
-        }
-        None => true,
-    })
-}
-
-fn branch(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, call: &Call) -> Effect {
-    let options = options(call, "branch");
-    let lists = ["list", "show-current", "all", "remotes", "contains", "merged", "points-at"]
-        .iter()
-        .any(|name| options.is_on(name) || options.is_off(name));
-    if (lists || options.operands.is_empty()) && !options.unknown {
-        return Effect { output: git_fold::output(meaning, scene, call), ..inert() };
-    }
-    let upstream = options.is_on("set-upstream-to") || options.is_on("unset-upstream");
-    match options.operands.as_slice() {
-        [Arg::Known(name)] if names_what_is_here(&options) => meaning.made_ref("refs/heads/", name.as_bstr()),
-        _ => meaning.changes(if upstream { Changes::Configuration } else { Changes::Refs }),
-    }
-    inert()
-}
-
-fn refs(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, call: &Call) -> Effect {
-    let sub = sub_command(call).map(|word| word.to_str_lossy().into_owned()).unwrap_or_default();
-    let reads = match call.verb.as_str() {
-        "symbolic-ref" => operands(call).len() < 2,
-        "reflog" => !matches!(sub.as_str(), "expire" | "delete" | "drop" | "write"),
-        "replace" => call.args.is_empty(),
-        "bisect" => matches!(sub.as_str(), "log" | "view" | "visualize" | "terms" | ""),
-        "worktree" => matches!(sub.as_str(), "list" | "prune" | "lock" | "unlock" | ""),
-        _ => false,
-    };
-    if reads && call.args.iter().all(|value| value.known().is_some()) {
-        return Effect { output: git_fold::output(meaning, scene, call), ..inert() };
-    }
-    let mut effect = Effect { changes_files: matches!(call.verb.as_str(), "bisect" | "worktree"), ..inert() };
-    if call.verb == "bisect" && sub == "run" {
-        let words = call.args.get(1..).unwrap_or_default().to_vec();
-        if !words.is_empty() {
-            let dir = call.context.as_ref().map(top);
-            effect.run.push(nested(scene, call, Code::Argv(words), dir, Certainty::Maybe, "git bisect run".into()));
-        }
-    }
-    meaning.changes(match call.verb.as_str() {
-        "worktree" => Changes::Everything,
-        "bisect" => Changes::RefsAndFiles,
-        _ => Changes::Refs,
-    });
-    effect
 }
 
 fn for_each_repo(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, call: &Call) -> Effect {

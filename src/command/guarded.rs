@@ -6,8 +6,9 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use bstr::ByteSlice;
+use bstr::{BStr, ByteSlice};
 
+use crate::scan::suppress;
 use crate::world::{World, state_dir};
 
 /// Files below a project or a home from which a host takes its hooks.
@@ -115,10 +116,12 @@ pub(super) enum Guarded {
     Hook,
     /// A file of git's configuration.
     Configuration,
+    /// A file by which findings are accepted; taking it away accepts less.
+    Suppression,
 }
 
 /// A path without `.` and `..`, as the words say it; links are followed where they exist.
-fn clean(path: &Path) -> PathBuf {
+pub(super) fn clean(path: &Path) -> PathBuf {
     let mut cleaned = PathBuf::new();
     for part in path.components() {
         match part {
@@ -133,11 +136,14 @@ fn clean(path: &Path) -> PathBuf {
 /// What the control at a path is, when there is one or would be.
 pub(super) fn guarded(world: &World, path: &Path) -> Option<Guarded> {
     let cleaned = clean(path);
-    let real = cleaned.parent().and_then(|parent| parent.canonicalize().ok()).map(|parent| match cleaned.file_name() {
-        Some(name) => parent.join(name),
-        None => parent,
-    });
-    [Some(cleaned), real].into_iter().flatten().find_map(|path| of_clean(world, &path))
+    of_clean(world, &cleaned).or_else(|| {
+        let real = cleaned.parent()?.canonicalize().ok()?;
+        let real = match cleaned.file_name() {
+            Some(name) => real.join(name),
+            None => real,
+        };
+        if real == cleaned { None } else { of_clean(world, &real) }
+    })
 }
 
 fn of_clean(world: &World, path: &Path) -> Option<Guarded> {
@@ -155,10 +161,8 @@ fn of_clean(world: &World, path: &Path) -> Option<Guarded> {
     // Bytes first: they rule nearly every path out, and comparing by parts takes its time.
     let text = path.as_os_str().as_encoded_bytes();
     let is_host = HOST_FILES.iter().any(|file| text.ends_with(file.as_bytes()) && path.ends_with(file))
-        || SYSTEM_FOLDERS.iter().any(|folder| path.starts_with(folder))
-        || HOST_FOLDERS
-            .iter()
-            .any(|folder| text.contains_str(folder) && path.ancestors().any(|above| above.ends_with(folder)))
+        || SYSTEM_FOLDERS.iter().any(|folder| text.starts_with(folder.as_bytes()) && path.starts_with(folder))
+        || is_in_host_folder(text)
         || homes.iter().any(|home| path == home.join(".claude") || path == home.join(".codex"));
     if is_host {
         return Some(Guarded::Host);
@@ -180,7 +184,22 @@ fn of_clean(world: &World, path: &Path) -> Option<Guarded> {
         || path.ends_with(".git/config.worktree")
         || homes.iter().any(|home| path == home.join(".gitconfig") || path == home.join(".config/git/config"))
         || path == Path::new("/etc/gitconfig");
-    is_configuration.then_some(Guarded::Configuration)
+    if is_configuration {
+        return Some(Guarded::Configuration);
+    }
+    // They count at the top of a repository; where nobody knows the directory, the path is relative.
+    let is_at_top = || path.is_relative() || path.parent().is_some_and(|top| top.join(".git").exists());
+    (suppress::NAMES.contains(&name) && is_at_top()).then_some(Guarded::Suppression)
+}
+
+/// Whether one of the folders of hosts is among those that a path leads through.
+fn is_in_host_folder(path: &[u8]) -> bool {
+    let begins = std::iter::once(0).chain(memchr::memchr_iter(b'/', path).map(|at| at + 1));
+    begins.filter_map(|at| path.get(at..)).any(|rest| {
+        HOST_FOLDERS.iter().any(|folder| {
+            rest.strip_prefix(folder.as_bytes()).is_some_and(|after| after.is_empty() || after.starts_with(b"/"))
+        })
+    })
 }
 
 fn homes(world: &World) -> Vec<PathBuf> {
@@ -191,18 +210,56 @@ fn states(homes: &[PathBuf]) -> impl Iterator<Item = PathBuf> {
     state_dir().into_iter().chain(homes.iter().map(|home| home.join(".tyran")))
 }
 
-/// A path of which only the beginning is known: a control when every file in that folder is one of ours,
-/// or may be.
-pub(super) fn beginning(world: &World, path: &Path) -> Option<(Guarded, PathBuf)> {
+/// A path of which only the beginning and the end are known: a control when every file in that folder is one of
+/// ours or may be, or when the end alone says so.
+pub(super) fn beginning(world: &World, path: &Path, end: &BStr) -> Option<(Guarded, PathBuf)> {
     if let Some(found) = guarded(world, path) {
         return Some((found, path.to_owned()));
     }
     let text = path.as_os_str().as_encoded_bytes();
     let folder = if text.ends_with(b"/") { path } else { path.parent()? };
     let stem = if text.ends_with(b"/") { None } else { path.file_name().and_then(|name| name.to_str()) };
-    let hook = GIT_HOOKS.iter().find(|hook| stem.is_none_or(|stem| hook.starts_with(stem)))?;
-    let hook = folder.join(hook);
-    guarded(world, &hook).filter(|found| *found == Guarded::Hook).map(|found| (found, hook))
+    let stem = stem.unwrap_or_default();
+    let fits =
+        |name: &str| name.starts_with(stem) && name.as_bytes().ends_with(end) && name.len() >= stem.len() + end.len();
+    let real = folder.canonicalize().unwrap_or_else(|_| clean(folder));
+    let is_git = real.ends_with(".git");
+    let is_of_hooks = ["hooks", ".husky", ".githooks"].iter().any(|name| real.ends_with(name));
+    let in_hooks = GIT_HOOKS.iter().filter(|_| is_of_hooks).map(|hook| (*hook).to_owned());
+    let in_git = GIT_HOOKS.iter().map(|hook| format!("hooks/{hook}")).chain(["config".to_owned()]);
+    let names = in_hooks.chain(in_git.filter(|_| is_git)).filter(|name| fits(name));
+    let may_be = |name: String| {
+        let path = folder.join(name);
+        guarded(world, &path)
+            .filter(|found| matches!(found, Guarded::Hook | Guarded::Configuration))
+            .map(|found| (found, path))
+    };
+    let mut names = names;
+    names.find_map(may_be).or_else(|| by_its_end(world, text.is_empty() || stem.is_empty(), end))
+}
+
+/// A path of which only the end is known, behind a slash.
+fn by_its_end(world: &World, of_any_folder: bool, end: &BStr) -> Option<(Guarded, PathBuf)> {
+    let (_, tail) = end.split_once_str("/")?;
+    let path = PathBuf::from(super::simple::to_os_string(tail));
+    let name = tail.strip_prefix(b"hooks/").unwrap_or(tail);
+    let is_hook = of_any_folder && name.to_str().is_ok_and(|name| GIT_HOOKS.contains(&name));
+    let found = match guarded(world, &path) {
+        Some(Guarded::Suppression) => None,
+        None if is_hook => Some(Guarded::Hook),
+        None if path.starts_with(".tyran") => Some(Guarded::State),
+        found => found,
+    };
+    found.map(|found| (found, path))
+}
+
+/// Controls that a folder holds, by their names below it, as a copy of the folder would put them elsewhere.
+pub(super) fn held(folder: &Path) -> Vec<PathBuf> {
+    let folders =
+        ["", "hooks", ".git/hooks", ".husky", ".githooks"].into_iter().filter(|name| folder.join(name).is_dir());
+    let hooks = folders.flat_map(|above| GIT_HOOKS.iter().map(move |hook| Path::new(above).join(hook)));
+    let files = ["config", ".git/config"].iter().chain(HOST_FILES).chain(&suppress::NAMES).map(PathBuf::from);
+    hooks.chain(files).filter(|name| folder.join(name).is_file()).collect()
 }
 
 /// A control that lies below a folder now, so that moving or removing the folder takes it along. The

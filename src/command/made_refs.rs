@@ -86,7 +86,7 @@ pub(super) fn leads_to_new_path(args: &[Option<OsString>], git: &GitContext) -> 
         .iter()
         .map(|word| match word {
             Some(word) => Arg::Known(word.as_encoded_bytes().into()),
-            None => Arg::Unknown { prefix: BString::default() },
+            None => Arg::nothing_known(),
         })
         .collect();
     let read = grammar("push").read(&words, true);

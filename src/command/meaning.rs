@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use bstr::{BStr, BString};
+use bstr::{BStr, BString, ByteSlice};
 
 use super::branch_moves::{BranchMoves, names_only};
 use super::git_config::{self, Config, Overlay};
@@ -20,7 +20,7 @@ use super::plan::{
     RevisionRequest, StagingStep, State, Unknown, UploadRequest, WidestRequest,
 };
 use super::simple::{Certainty, Code, Effect, Nested, ShellState, SimpleCommand, Stdin, Value, to_os_string};
-use super::{forge, made_refs};
+use super::{forge, made_refs, message};
 use crate::text::SafeText;
 
 /// The meaning of commands, with what the line has changed so far.
@@ -44,6 +44,8 @@ pub struct Meaning {
     pub(super) copies: BTreeMap<PathBuf, PathBuf>,
     /// Files whose text is in objects that the line makes and a later push would send.
     pub(super) carried: Vec<PathBuf>,
+    /// Words of commands that may become names, links or settings which a later publish takes.
+    spoken: Vec<Vec<u8>>,
     configs: Vec<(GitContext, Config)>,
     /// Refs that the line makes for what is checked out now: a push may name them.
     made_refs: Vec<MadeRef>,
@@ -51,6 +53,8 @@ pub struct Meaning {
     pub(super) cloned: Vec<PathBuf>,
     /// What the line makes or brings in beside its commits.
     pub(super) incoming: Incoming,
+    /// What prints the message of a commit of the line, where that is known only once it runs.
+    unread_message: Option<SafeText>,
     /// Code that git has been seen to start, so that code which starts itself comes to an end.
     started: BTreeSet<String>,
 }
@@ -179,6 +183,14 @@ impl Scene<'_, '_> {
         });
     }
 
+    /// Notes bytes that a publish takes and that are there only once the line runs.
+    pub fn later(&mut self, what: impl Into<SafeText>) {
+        let what = what.into();
+        if !self.plan.later.contains(&what) {
+            self.plan.later.push(what);
+        }
+    }
+
     /// Notes files whose text the publishing command pastes in, and what it reads.
     pub fn pasted(&mut self, more: &[PathBuf]) {
         match &self.command.stdin {
@@ -235,6 +247,28 @@ impl Meaning {
         self.head_moved |= changes == Changes::Head;
         if refs == Changed::Anything {
             self.configs.clear();
+        }
+    }
+
+    /// Remembers what a command's words say, with the files that they paste in: they may become the name of a ref
+    /// or file, where a link leads, or an identity.
+    pub(super) fn speaks(&mut self, scene: &Scene<'_, '_>) {
+        let words: Vec<&[u8]> =
+            scene.command.words.iter().skip(1).filter_map(|word| word.known().map(|word| word.as_bytes())).collect();
+        self.spoken.push(words.join(&b" "[..]));
+        for path in &scene.command.pasted {
+            if !self.carried.contains(path) {
+                self.carried.push(path.clone());
+            }
+        }
+    }
+
+    /// What was said so joins what is published.
+    pub(super) fn take_spoken(&mut self, scene: &mut Scene<'_, '_>) {
+        for text in std::mem::take(&mut self.spoken) {
+            if !text.is_empty() && !scene.plan.inputs.contains(&text) {
+                scene.plan.inputs.push(text);
+            }
         }
     }
 
@@ -311,6 +345,9 @@ impl Meaning {
         via: PushVia,
     ) {
         self.take_made(scene, &git);
+        if let Some(what) = &self.unread_message {
+            scene.later(what.clone());
+        }
         if git_globals::find(&git).is_none() || !git_globals::directory(&git.dir, &git.globals).exists() {
             self.push_cloned(scene, &git);
         }
@@ -339,7 +376,7 @@ impl Meaning {
     }
 
     /// The remote that every push without one means, when only one is configured.
-    fn only_remote(&mut self, scene: &Scene<'_, '_>, git: &GitContext) -> Option<BString> {
+    pub(super) fn only_remote(&mut self, scene: &Scene<'_, '_>, git: &GitContext) -> Option<BString> {
         let config = self.config(scene, git);
         let names = forge::remotes(&config);
         let [only] = names.as_slice() else { return None };
@@ -407,8 +444,18 @@ impl Meaning {
         if self.commit_in_copy(scene, &git) {
             return;
         }
+        self.note_unread_message(scene);
+        let brought = std::mem::take(&mut self.incoming.brought);
+        scene.pasted(&brought);
         let request = self.commit_request(scene, git, verb, args);
         scene.plan.publishes.push(Publish::Commit(request));
+    }
+
+    /// Remembers a message that nobody can read yet, for a push after it.
+    pub(super) fn note_unread_message(&mut self, scene: &Scene<'_, '_>) {
+        if let Some(what) = message::unread(scene) {
+            self.unread_message = Some(what);
+        }
     }
 
     /// A commit, as the line has it so far.

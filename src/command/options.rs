@@ -17,6 +17,8 @@ pub enum Arg {
     Unknown {
         /// What it begins with; empty when not even that is known.
         prefix: BString,
+        /// What it ends with, where that is known.
+        suffix: BString,
     },
 }
 
@@ -29,11 +31,16 @@ impl Arg {
         }
     }
 
+    /// One word or several, or none, of which nothing is known.
+    pub fn nothing_known() -> Self {
+        Self::Unknown { prefix: BString::default(), suffix: BString::default() }
+    }
+
     /// Whether it might be, or bring along, the word `word`.
     pub fn may_be(&self, word: &str) -> bool {
         match self {
             Self::Known(bytes) => bytes == word,
-            Self::Unknown { prefix } => word.as_bytes().starts_with(prefix) || may_split(prefix),
+            Self::Unknown { prefix, .. } => word.as_bytes().starts_with(prefix) || may_split(prefix),
         }
     }
 }
@@ -109,7 +116,7 @@ impl Grammar {
         while let Some(word) = words.next() {
             let text = match word {
                 Arg::Known(text) => text,
-                Arg::Unknown { prefix } => {
+                Arg::Unknown { prefix, .. } => {
                     options.unknown |= prefix.is_empty() || prefix.starts_with(b"-");
                     options.operands.push(word.clone());
                     continue;

@@ -197,6 +197,9 @@ fn run(scene: &mut Scene<'_, '_>, words: &[Value]) -> Effect {
         let bare = bare.split_str("@").next().unwrap_or(bare);
         bare.as_bstr().to_owned()
     });
+    if let Some(tool) = &tool {
+        super::tamper::of_hook_manager(scene, tool.as_bstr(), words.get(1..).unwrap_or_default());
+    }
     match tool.as_ref().map(|tool| (tool, class(tool.as_bstr()))) {
         Some((_, Class::Inert | Class::Writes | Class::Files)) => Effect { changes_files: true, ..inert() },
         Some((tool, Class::Git | Class::Forge | Class::Package | Class::Vcs | Class::Tyran)) => {

@@ -35,6 +35,9 @@ pub struct Plan {
     pub pasted: Vec<PathBuf>,
     /// Texts that publishing commands read from their standard input, where these are known.
     pub inputs: Vec<Vec<u8>>,
+    /// Bytes that something published takes, and that are there only once the line runs: they are for git's own
+    /// hooks to read, and nothing passes where these are not in place.
+    pub later: Vec<SafeText>,
 }
 
 impl Plan {
@@ -51,6 +54,7 @@ impl Plan {
             opaque: Vec::new(),
             pasted: Vec::new(),
             inputs: Vec::new(),
+            later: Vec::new(),
         }
     }
 

@@ -5,33 +5,82 @@
 
 use std::ffi::OsString;
 
+use bstr::BString;
+use serde::ser::{Serialize, SerializeStruct, Serializer};
 use serde_json::{Value, json};
 
 use super::git_table::grammar;
 use super::options::Arg;
-use super::plan::{Bypass, CommitVerb, GitContext, Outcome, Parsed, Plan, Publish, PushRequest, PushVia, State};
+use super::plan::{
+    Bypass, CommitVerb, GitContext, Opaque, Outcome, Parsed, Plan, Publish, PushRequest, PushVia, State, Unknown,
+};
+use crate::text::SafeText;
 
 impl Plan {
-    /// The plan as `tyran plan` prints it.
-    pub fn to_json(&self) -> Value {
-        json!({
-            "outcome": outcome_word(self.outcome),
-            "parsed": parsed_word(self.parsed),
-            "commands": self.commands.iter().map(|words| {
-                words.iter().map(|word| word.as_ref().map(|word| text(word))).collect::<Vec<_>>()
-            }).collect::<Vec<_>>(),
-            "publishes": self.publishes.iter().map(publish).collect::<Vec<_>>(),
-            "unknown": self.unknown.iter().map(|unknown| json!({
-                "what": unknown.what.as_str(), "from": unknown.span.start, "to": unknown.span.end,
-            })).collect::<Vec<_>>(),
-            "bypass": self.bypass.iter().map(bypass).collect::<Vec<_>>(),
-            "tamper": self.tamper.iter().map(bypass).collect::<Vec<_>>(),
-            "opaque": self.opaque.iter().map(|opaque| json!({
-                "program": opaque.program.as_str(), "dir": opaque.dir.to_string_lossy(),
-            })).collect::<Vec<_>>(),
-            "pasted": self.pasted.iter().map(|path| path.to_string_lossy()).collect::<Vec<_>>(),
-        })
+    /// The plan as `tyran plan` prints it, as a tree.
+    ///
+    /// # Errors
+    /// Never: all that it holds is text, numbers and lists of them.
+    pub fn to_json(&self) -> Result<Value, serde_json::Error> {
+        serde_json::to_value(self)
     }
+}
+
+/// Written as it is gone through: a tree of it costs as much as the plan itself.
+impl Serialize for Plan {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut plan = serializer.serialize_struct("Plan", 10)?;
+        plan.serialize_field("outcome", outcome_word(self.outcome))?;
+        plan.serialize_field("parsed", parsed_word(self.parsed))?;
+        plan.serialize_field("commands", &Commands(&self.commands))?;
+        plan.serialize_field("publishes", &self.publishes.iter().map(publish).collect::<Vec<_>>())?;
+        plan.serialize_field("unknown", &self.unknown.iter().map(unknown).collect::<Vec<_>>())?;
+        plan.serialize_field("bypass", &self.bypass.iter().map(bypass).collect::<Vec<_>>())?;
+        plan.serialize_field("tamper", &self.tamper.iter().map(bypass).collect::<Vec<_>>())?;
+        plan.serialize_field("opaque", &self.opaque.iter().map(opaque).collect::<Vec<_>>())?;
+        let pasted = self.pasted.iter().map(|path| path.to_string_lossy()).collect::<Vec<_>>();
+        plan.serialize_field("pasted", &pasted)?;
+        plan.serialize_field("later", &self.later.iter().map(SafeText::as_str).collect::<Vec<_>>())?;
+        plan.end()
+    }
+}
+
+/// Commands, and an unknown word as `null`.
+struct Commands<'a>(&'a [Vec<Option<BString>>]);
+
+/// The words of one.
+struct Words<'a>(&'a [Option<BString>]);
+
+/// Bytes as text.
+struct Text<'a>(&'a [u8]);
+
+impl Serialize for Commands<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.0.iter().map(|words| Words(words)))
+    }
+}
+
+impl Serialize for Words<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.0.iter().map(|word| word.as_ref().map(|word| Text(word))))
+    }
+}
+
+impl Serialize for Text<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match std::str::from_utf8(self.0) {
+            Ok(plain) => serializer.serialize_str(plain),
+            Err(_) => serializer.serialize_str(&text(self.0)),
+        }
+    }
+}
+
+fn unknown(unknown: &Unknown) -> Value {
+    json!({ "what": unknown.what.as_str(), "from": unknown.span.start, "to": unknown.span.end })
+}
+
+fn opaque(opaque: &Opaque) -> Value {
+    json!({ "program": opaque.program.as_str(), "dir": opaque.dir.to_string_lossy() })
 }
 
 /// The outcome's word in the JSON contract.
@@ -116,7 +165,7 @@ fn push(request: &PushRequest) -> Value {
         .iter()
         .map(|word| match word {
             Some(word) => Arg::Known(word.as_encoded_bytes().into()),
-            None => Arg::Unknown { prefix: bstr::BString::default() },
+            None => Arg::nothing_known(),
         })
         .collect();
     let operands = grammar("push").read(&args, true).operands;

@@ -30,6 +30,11 @@ impl Plan {
         section(&mut lines, "What would be scanned first:", self.publishes.iter().map(scanned));
         let pasted = self.pasted.iter().map(|path| format!("{}, whose text the line pastes in", shown(path)));
         section(&mut lines, "Files that go along:", pasted);
+        section(
+            &mut lines,
+            "What only git's hooks can read, once the line runs:",
+            self.later.iter().map(SafeText::to_string),
+        );
         let opaque = self.opaque.iter().map(|opaque| format!("{}, in {}", opaque.program, shown(&opaque.dir)));
         section(&mut lines, "Programs that tyran cannot read:", opaque);
         if !self.opaque.is_empty() {

@@ -328,6 +328,10 @@ pub trait ShellState {
     fn file(&self, path: &Path) -> FileSeen;
     /// All files that the line has written or removed so far.
     fn written(&self) -> Vec<WrittenFile>;
+    /// Files that the line has edited in place.
+    fn edited(&self) -> Vec<PathBuf> {
+        Vec::new()
+    }
     /// Whether something may have changed any file (an opaque program, `git checkout`, `make` …).
     fn anything_may_have_changed(&self) -> bool;
 }

@@ -45,6 +45,9 @@ pub(super) fn find(scene: &Scene<'_, '_>, name: &BStr) -> Option<Meant> {
         // What cannot be read, the shell does not read either.
         let SmallFile::Text(text) = scene.shell.world().small_file(&home.join(file)) else { continue };
         has_plugin |= text.contains_str("oh-my-zsh") && text.lines().any(names_git_plugin);
+        if !text.contains_str(name) {
+            continue;
+        }
         for line in text.lines() {
             if let Some(value) = alias_of(line, name) {
                 found = Some(Meant::Alias(value));

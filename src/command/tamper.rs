@@ -35,6 +35,10 @@ fn words_of(guarded: Guarded, path: &Path) -> (SafeText, SafeText) {
             SafeText::new(&format!("git's configuration would be rewritten: {shown}")),
             "`git config KEY VALUE`, which says what it sets".into(),
         ),
+        Guarded::Suppression => (
+            SafeText::new(&format!("what accepts findings would change: {shown}")),
+            "ask the person, who can edit that file or run `tyran allow`".into(),
+        ),
     }
 }
 
@@ -54,7 +58,7 @@ pub fn written(world: &World, path: &Path) -> Option<Bypass> {
 
 /// A path that a command moves or removes with all that is below it.
 pub(super) fn of_tree(scene: &mut Scene<'_, '_>, path: &Path) -> bool {
-    if of_path(scene, path) {
+    if taken_away(scene, path) {
         return true;
     }
     let Some((found, below)) = guarded::below(scene.shell.world(), path) else { return false };
@@ -63,28 +67,62 @@ pub(super) fn of_tree(scene: &mut Scene<'_, '_>, path: &Path) -> bool {
     true
 }
 
+/// A path that a command removes, or makes unusable.
+fn taken_away(scene: &mut Scene<'_, '_>, path: &Path) -> bool {
+    match guarded(scene.shell.world(), path) {
+        None | Some(Guarded::Suppression) => false,
+        Some(found) => {
+            let (what, instead) = words_of(found, path);
+            note(scene.plan, what, instead);
+            true
+        }
+    }
+}
+
 /// A word of which only the beginning is known, as a path that is written, moved or removed.
 pub(super) fn of_beginning(scene: &mut Scene<'_, '_>, beginning: &BStr) {
+    of_ends(scene, beginning, BStr::new(""));
+}
+
+fn of_ends(scene: &mut Scene<'_, '_>, beginning: &BStr, end: &BStr) {
     if let Some(path) = opened(&scene.command.dir, beginning)
-        && let Some((found, path)) = guarded::beginning(scene.shell.world(), &path)
+        && let Some((found, path)) = guarded::beginning(scene.shell.world(), &path, end)
     {
         let (what, instead) = words_of(found, &path);
         note(scene.plan, what, instead);
     }
 }
 
-/// A word as a path: absolute, or relative where nobody knows where the command runs.
-pub(super) fn of_word(scene: &mut Scene<'_, '_>, word: &Arg, whole_tree: bool) {
+/// A folder into which files are written that nobody can list.
+pub(super) fn of_folder(scene: &mut Scene<'_, '_>, folder: &BStr) {
+    of_word(scene, &Arg::Known(folder.to_owned()));
+    of_beginning(scene, [folder.as_bytes(), b"/"].concat().as_bstr());
+}
+
+/// A word as a path that is written: absolute, or relative where nobody knows where the command runs.
+pub(super) fn of_word(scene: &mut Scene<'_, '_>, word: &Arg) {
+    match word {
+        Arg::Known(word) => {
+            if let Some(path) = begun(&scene.command.dir, word.as_bstr()) {
+                of_path(scene, &path);
+            }
+        }
+        Arg::Unknown { prefix, suffix } => of_ends(scene, prefix.as_bstr(), suffix.as_bstr()),
+    }
+}
+
+/// A word as a path that is removed or moved away, perhaps with all that is below it.
+pub(super) fn of_word_taken(scene: &mut Scene<'_, '_>, word: &Arg, whole_tree: bool) {
     match word {
         Arg::Known(word) => {
             let Some(path) = begun(&scene.command.dir, word.as_bstr()) else { return };
             if whole_tree {
                 of_tree(scene, &path)
             } else {
-                of_path(scene, &path)
+                taken_away(scene, &path)
             };
         }
-        Arg::Unknown { prefix } => of_beginning(scene, prefix.as_bstr()),
+        Arg::Unknown { prefix, suffix } => of_ends(scene, prefix.as_bstr(), suffix.as_bstr()),
     }
 }
 
@@ -148,6 +186,19 @@ pub(super) fn of_hook_manager(scene: &mut Scene<'_, '_>, name: &BStr, args: &[Va
     }
 }
 
+/// Files of a folder that is copied to another place.
+pub(super) fn of_copied_tree(scene: &mut Scene<'_, '_>, from: &Path, to: &Path) {
+    // Where nothing is yet, a copy has no hooks that git would run here.
+    if !to.is_dir() {
+        return;
+    }
+    for path in guarded::held(from).into_iter().map(|name| to.join(name)) {
+        if path.parent().is_some_and(Path::is_dir) {
+            of_path(scene, &path);
+        }
+    }
+}
+
 /// A file that a redirection writes.
 pub(super) fn of_write(
     meaning: &mut Meaning,
@@ -162,7 +213,8 @@ pub(super) fn of_write(
             begun(dir, word.as_bstr()).and_then(|path| guarded(shell.world(), &path).map(|found| (found, path)))
         }
         Value::Unknown(value) => {
-            opened(dir, value.prefix.as_bstr()).and_then(|path| guarded::beginning(shell.world(), &path))
+            let path = opened(dir, value.prefix.as_bstr());
+            path.and_then(|path| guarded::beginning(shell.world(), &path, value.suffix.as_bstr()))
         }
     };
     let Some((found, path)) = found else { return };

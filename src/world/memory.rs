@@ -21,12 +21,17 @@ const MAX_SMALL_BYTES: u64 = 1 << 20;
 #[derive(Debug, Default)]
 pub(super) struct Memory {
     pub(super) answers: Answers,
-    programs: Mutex<HashMap<Searched, Option<PathBuf>>>,
+    programs: Mutex<Vec<Searched>>,
     files: Mutex<HashMap<PathBuf, SmallFile>>,
 }
 
-/// A program's name, the PATH and the directory.
-type Searched = (OsString, Option<OsString>, PathBuf);
+/// Programs that were looked for, along one PATH from one directory.
+#[derive(Debug)]
+struct Searched {
+    path: Option<OsString>,
+    dir: PathBuf,
+    found: HashMap<OsString, Option<PathBuf>>,
+}
 
 /// A file of settings.
 #[derive(Clone, Debug)]
@@ -48,12 +53,25 @@ impl World {
     pub fn on_path(&self, program: &OsStr) -> Option<PathBuf> {
         let find = || look_up(program, self.var("PATH"), &self.cwd);
         let Some(memory) = &self.memory else { return find() };
-        let key = (program.to_owned(), self.var("PATH").map(OsStr::to_owned), self.cwd.clone());
-        if let Some(found) = locked(&memory.programs).get(&key) {
-            return found.clone();
+        let path = self.var("PATH");
+        let is_here = |searched: &&mut Searched| searched.path.as_deref() == path && searched.dir == self.cwd;
+        let mut searches = locked(&memory.programs);
+        let known = searches.iter_mut().find(is_here).and_then(|searched| searched.found.get(program));
+        if let Some(known) = known {
+            return known.clone();
         }
+        drop(searches);
         let found = find();
-        locked(&memory.programs).insert(key, found.clone());
+        let mut searches = locked(&memory.programs);
+        let new = (program.to_owned(), found.clone());
+        match searches.iter_mut().find(is_here) {
+            Some(searched) => drop(searched.found.insert(new.0, new.1)),
+            None => searches.push(Searched {
+                path: path.map(OsStr::to_owned),
+                dir: self.cwd.clone(),
+                found: HashMap::from([new]),
+            }),
+        }
         found
     }
 

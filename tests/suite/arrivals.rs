@@ -147,6 +147,7 @@ fn what_a_ref_written_by_hand_stands_for_is_listed() {
         "printf 'ref: refs/heads/main\\n' > .git/refs/heads/raw; git push -q other raw",
         "echo \"$(git rev-parse HEAD) refs/heads/pk\" > .git/packed-refs; git push -q other pk",
         "cp .git/refs/heads/main .git/refs/heads/raw; git push -q other raw",
+        "git branch old origin/main; sed -i \"s/.*/$(git rev-parse HEAD)/\" .git/refs/heads/old; git push -q other old",
     ]);
 }
 
@@ -166,6 +167,52 @@ fn what_is_fetched_from_another_repository_is_listed() {
 }
 
 #[test]
+fn what_is_fetched_from_a_remote_that_is_not_known_may_be_any_of_them() {
+    all_are_listed(&[
+        "X=$(head -c 1 <<< lx); git remote add l ../lib; git fetch -q $X main; git push -q other FETCH_HEAD:refs/heads/x",
+        "X=$(head -c 1 <<< lx); git config remote.l.url ../lib; git stash -q -u; git pull -q $X main \
+            --allow-unrelated-histories --no-rebase -X ours --no-edit && git push -q",
+    ]);
+}
+
+#[test]
+fn what_is_fetched_from_a_path_that_is_not_known_is_for_the_hooks_to_read() {
+    let template = template();
+    let line = "X=$(printenv X); git fetch -q $X main; git push -q other FETCH_HEAD:refs/heads/x";
+    let scan = |sandbox: &Sandbox| {
+        let mut tyran = sandbox.tyran();
+        tyran.current_dir(sandbox.path("work")).args(["scan-command", "--", line]).output().unwrap()
+    };
+    let sandbox = copy_of(&template);
+    let output = scan(&sandbox);
+    assert_eq!(output.status.code(), Some(3), "{}", shown(&output));
+    assert!(shown(&output).contains("fetched from a place that is not known"), "{}", shown(&output));
+    let installed = sandbox.tyran().args(["install", "git"]).output().unwrap();
+    assert!(installed.status.success(), "{}", shown(&installed));
+    let output = scan(&sandbox);
+    assert_eq!(output.status.code(), Some(0), "{}", shown(&output));
+}
+
+#[test]
+fn what_is_fetched_from_a_remote_that_the_line_makes_is_listed() {
+    all_are_listed(&[
+        "git stash -q -u; git remote add -f o ../lib 2>/dev/null; git reset -q --hard o/main; git push -q -f",
+        "git remote add o ../lib; git fetch -q --all; git tag t o/main; git push -q --tags",
+        "git remote add o ../lib; git remote update o; git branch t o/main; git push -q origin t",
+        "git remote set-url origin ../lib; git fetch -q; git remote set-url origin ../work.git; git tag t FETCH_HEAD; git push -q origin t",
+        "git -c remote.o.url=../lib -c remote.o.fetch='+refs/heads/*:refs/remotes/o/*' fetch -q o; git tag t o/main; git push -q --tags",
+    ]);
+}
+
+#[test]
+fn what_a_branch_takes_from_a_path_without_a_remote_is_listed() {
+    all_are_listed(&[
+        "git config branch.main.remote ../lib; git config branch.main.merge refs/heads/main; git stash -q -u; \
+         git pull -q --allow-unrelated-histories --no-rebase -X ours --no-edit && git push -q other main",
+    ]);
+}
+
+#[test]
 fn a_repository_that_the_line_puts_in_place_is_listed() {
     all_are_listed(&[
         "cp -r ../lib ../lib3; git -C ../lib3 push -q",
@@ -177,6 +224,84 @@ fn a_repository_that_the_line_puts_in_place_is_listed() {
         "mkdir ../lib3; tar -C ../lib -cf - . | tar -C ../lib3 -xf -; git -C ../lib3 push -q",
         "cp -r ../lib/.git ../plain/; cd ../plain; git push -q ../lib.git main",
     ]);
+}
+
+#[test]
+fn text_of_a_file_that_becomes_a_name_a_link_or_an_identity_is_listed() {
+    let template = template();
+    for line in [
+        "ln -s \"$(cat untracked.txt)\" link; git add link; git commit -qm x",
+        "T=$(cat untracked.txt); git checkout -q -b \"x-${T// /-}\"; git commit -q --allow-empty -m x; git push -q other HEAD",
+        "git config user.name \"$(cat untracked.txt)\"; git commit -q --allow-empty -m x",
+        "touch \"$(cat untracked.txt)\"; git add .; git commit -qm x",
+    ] {
+        let sandbox = copy_of(&template);
+        std::fs::write(sandbox.path("work/untracked.txt"), format!("{}\n", crate::support::planted::github_token(31)))
+            .unwrap();
+        let mut tyran = sandbox.tyran();
+        let output = tyran.current_dir(sandbox.path("work")).args(["scan-command", "--", line]).output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{line}: {}", shown(&output));
+    }
+}
+
+#[test]
+fn what_a_program_unpacks_or_parts_into_a_commit_is_read_where_it_lies() {
+    let template = template();
+    for line in [
+        "tar xzf ../plain/t.tgz; git add -A; git commit -qm x; git push -q",
+        "tar xz < ../plain/t.tgz; git add -A; git commit -qm x; git push -q",
+        "tar -C ../plain -c s.txt | tar x; git add -A; git commit -qm x; git push -q",
+        "split -l 1 ../plain/s.txt part-; git add -A; git commit -qm x; git push -q",
+        "dd if=../plain/s.txt of=q; git add -A; git commit -qm x; git push -q",
+    ] {
+        let sandbox = copy_of(&template);
+        std::fs::write(sandbox.path("plain/s.txt"), format!("{}\n", crate::support::planted::github_token(33)))
+            .unwrap();
+        let mut tar = sandbox.command("tar");
+        assert!(tar.current_dir(sandbox.path("plain")).args(["czf", "t.tgz", "s.txt"]).status().unwrap().success());
+        let mut tyran = sandbox.tyran();
+        let output = tyran.current_dir(sandbox.path("work")).args(["scan-command", "--", line]).output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{line}: {}", shown(&output));
+    }
+}
+
+#[test]
+fn a_part_of_a_file_is_read_in_that_file() {
+    let template = template();
+    for line in [
+        "head -5 ../plain/s.txt > q; git add -A; git commit -qm x; git push -q",
+        "grep -v x ../plain/s.txt > q && git add q && git commit -qm x && git push -q",
+        "sort ../plain/s.txt > q && git add q && git commit -qm x && git push -q",
+        "zcat ../plain/s.txt.gz > q && git add q && git commit -qm x && git push -q",
+    ] {
+        let mut codes = Vec::new();
+        for text in ["nothing of note\n".to_owned(), format!("{}\n", crate::support::planted::github_token(34))] {
+            let sandbox = copy_of(&template);
+            std::fs::write(sandbox.path("plain/s.txt"), text).unwrap();
+            let mut gzip = sandbox.command("gzip");
+            assert!(gzip.current_dir(sandbox.path("plain")).args(["-k", "s.txt"]).status().unwrap().success());
+            let mut tyran = sandbox.tyran();
+            let output = tyran.current_dir(sandbox.path("work")).args(["scan-command", "--", line]).output().unwrap();
+            codes.push(output.status.code());
+        }
+        assert_eq!(codes, [Some(0), Some(1)], "{line}");
+    }
+}
+
+#[test]
+fn what_a_patch_of_the_line_brings_back_is_read() {
+    let template = template();
+    for line in [
+        "git diff > p.patch; git checkout a.txt; git apply p.patch; git commit -am x",
+        "git diff > p.patch; git checkout a.txt; git apply --index p.patch; git commit -m x",
+        "git diff > p.patch; git checkout a.txt; patch -p1 < p.patch; git commit -am x",
+    ] {
+        let sandbox = copy_of(&template);
+        std::fs::write(sandbox.path("work/a.txt"), format!("{}\n", crate::support::planted::github_token(32))).unwrap();
+        let mut tyran = sandbox.tyran();
+        let output = tyran.current_dir(sandbox.path("work")).args(["scan-command", "--", line]).output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{line}: {}", shown(&output));
+    }
 }
 
 #[test]

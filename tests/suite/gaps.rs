@@ -82,21 +82,6 @@ fn pre_commit_tells_of_one_ref() {
 }
 
 #[test]
-fn message_that_a_program_prints_later_is_left_to_the_hooks() {
-    let sandbox = Sandbox::new();
-    let repo = sandbox.repo("work");
-    repo.commit("readme.txt", "nothing here\n");
-    let line = r#"git commit --allow-empty -m "$(print-a-message)" && git push origin main"#;
-    let event = json!({"session_id": "s", "cwd": repo.dir, "hook_event_name": "PreToolUse", "tool_name": "Bash",
-                       "tool_input": {"command": line}});
-    assert_eq!(gate(&sandbox, &event).status.code(), Some(0));
-    // By hand the same line is told what nobody has read.
-    let output = sandbox.tyran().current_dir(&repo.dir).args(["scan-command", "--", line]).output().unwrap();
-    assert_eq!(output.status.code(), Some(0), "{}", shown(&output));
-    assert!(shown(&output).contains("known only once the line runs"), "{}", shown(&output));
-}
-
-#[test]
 fn gate_judges_the_state_it_sees() {
     let sandbox = Sandbox::new();
     let repo = sandbox.repo("work");

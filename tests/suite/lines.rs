@@ -120,7 +120,7 @@ fn wrong(corpus: &str, is_right: impl Fn(&Plan) -> bool) -> Vec<String> {
     let project = Project::new();
     let world = project.world();
     let told = |plan: &Plan| {
-        let shown = plan.to_json();
+        let shown = plan.to_json().unwrap();
         let part = |name: &str| shown[name].to_string();
         format!(
             "{} {} {} {}",
@@ -172,7 +172,7 @@ fn every_change_of_a_control_is_seen() {
 
 /// A plan without the places in the text and the list of commands, which a change of the text moves.
 fn essence(text: &str, world: &World) -> Value {
-    let mut shown = plan(text, world).to_json();
+    let mut shown = plan(text, world).to_json().unwrap();
     for unknown in shown["unknown"].as_array_mut().unwrap() {
         let fields = unknown.as_object_mut().unwrap();
         fields.remove("from");
@@ -253,11 +253,11 @@ fn plan_is_told_in_words_that_name_what_to_do() {
     begins("git push", "Publishes: what would leave is scanned first");
     begins("git commit -m x", "Publishes: what it records is scanned first");
     begins("node script.js", "May publish: it runs programs that tyran cannot read");
-    begins("cd \"$(mktemp -d)\" && git push", "Cannot be known");
+    begins("cd \"$(head -1 d)\" && git push", "Cannot be known");
     begins("git push --no-verify", "Switches a control off");
     begins("rm .git/hooks/pre-push", "Changes a control");
     assert!(told("git push --no-verify").contains("instead: "));
-    assert!(told("cd \"$(mktemp -d)\" && git push").contains("at `git push` (byte 21)"));
+    assert!(told("cd \"$(head -1 d)\" && git push").contains("at `git push` (byte 21)"));
     assert!(told("git push; )").contains("syntax error, and run nothing"));
     assert!(told("git push\n)").contains("syntax error, after the commands above"));
     assert!(told("git commit -m \"$(cat a.txt)\"").contains("a.txt, whose text the line pastes in"));

@@ -15,6 +15,13 @@ use crate::command::simple::Value;
 const AT_INSTALL: &[&str] =
     &["preinstall", "install", "postinstall", "prepublish", "preprepare", "prepare", "postprepare"];
 
+/// Scripts that a verb of a client's own runs around what it does.
+const AROUND: &[(&str, &[&str])] = &[
+    ("version", &["preversion", "version", "postversion"]),
+    ("pack", &["prepack", "prepare", "postpack"]),
+    ("publish", &["prepublish", "prepublishOnly", "prepack", "prepare", "postpack", "publish", "postpublish"]),
+];
+
 /// Verbs of the clients that are not names of scripts.
 const OWN_VERBS: &[&str] = &[
     "publish",
@@ -102,7 +109,7 @@ impl Walk<'_, '_> {
             inside = Shell { dead: shell.dead, ..entered };
         }
         let Some((folder, scripts)) = self.package_scripts(&inside) else {
-            if request.installs {
+            if request.installs || !request.around.is_empty() {
                 return None;
             }
             self.opaque(format!("{client} run"), shell);
@@ -126,6 +133,13 @@ impl Walk<'_, '_> {
             };
             let own = [name.to_str_lossy().into_owned()];
             let around = |prefix: &str| format!("{prefix}{name}");
+            if !scripts.contains_key(&own[0]) && client != "npm" {
+                // A program that the package has installed.
+                let program = Value::Known(name.to_owned());
+                let words: Vec<Value> = std::iter::once(&program).chain(&request.arguments).map(quoted).collect();
+                lines.push(joined_words(&words));
+                continue;
+            }
             for script in [around("pre")].iter().chain(&own).chain(&[around("post")]) {
                 if let Some(text) = scripts.get(script) {
                     let mut words = vec![Value::Known(BString::from(text.as_str()))];
@@ -136,13 +150,12 @@ impl Walk<'_, '_> {
                 }
             }
         }
-        if request.installs {
-            lines.extend(
-                AT_INSTALL.iter().filter_map(|name| scripts.get(*name)).map(|text| Value::Known(text.as_str().into())),
-            );
-        }
+        let scripts_around = if request.installs { AT_INSTALL } else { request.around };
+        lines.extend(
+            scripts_around.iter().filter_map(|name| scripts.get(*name)).map(|text| Value::Known(text.as_str().into())),
+        );
         self.run_lines(lines, Some(inside.dirs.clone()), &inside, "a script of package.json");
-        if request.installs {
+        if request.installs || !request.around.is_empty() {
             return None;
         }
         self.disk.anything = true;
@@ -176,11 +189,13 @@ struct Request<'a> {
     arguments: Vec<Value>,
     dir: Option<&'a Value>,
     installs: bool,
+    /// Scripts around a verb of the client's own.
+    around: &'static [&'static str],
 }
 
 impl<'a> Request<'a> {
     fn read(client: &BStr, arguments: &'a [Value]) -> Option<Self> {
-        let mut request = Self { names: Vec::new(), arguments: Vec::new(), dir: None, installs: false };
+        let mut request = Self { names: Vec::new(), arguments: Vec::new(), dir: None, installs: false, around: &[] };
         let mut words: Vec<&Value> = Vec::new();
         let mut rest = arguments;
         while let Some((first, others)) = rest.split_first() {
@@ -223,6 +238,12 @@ impl<'a> Request<'a> {
             }
             b"install" | b"i" | b"ci" | b"add" | b"clean-install" | b"update" | b"rebuild" | b"in" => {
                 request.installs = true
+            }
+            // Without a word it only tells versions.
+            b"version" if operands.is_empty() && client == "npm" => return None,
+            other if AROUND.iter().any(|(verb, _)| verb.as_bytes() == other) => {
+                let found = AROUND.iter().find(|(verb, _)| verb.as_bytes() == other);
+                request.around = found.map_or(&[], |(_, scripts)| scripts);
             }
             other if client == "npm" || OWN_VERBS.iter().any(|own| own.as_bytes() == other) => return None,
             other => {

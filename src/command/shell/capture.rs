@@ -2,6 +2,8 @@
 //!
 //! Printed text is known only when it is certain to be printed: what a branch may print is a hole.
 
+use std::path::PathBuf;
+
 use bstr::BString;
 
 use super::Walk;
@@ -16,6 +18,8 @@ pub(in crate::command) enum Printed {
     Text(Vec<u8>),
     /// Names that begin with this, and why no more is known.
     Names(BString, SafeText),
+    /// Some of the lines of a file, or what an archive of it holds.
+    PartOf(PathBuf),
     Unknown(SafeText),
 }
 
@@ -24,9 +28,16 @@ pub(in crate::command) struct Capture {
     pieces: Vec<Piece>,
     bytes: usize,
     uncertain: u32,
+    /// The file that all of it comes from, where it is one.
+    part_of: Option<PathBuf>,
 }
 
 impl Capture {
+    /// The file that all of it comes from.
+    pub fn part_of(&self) -> Option<&PathBuf> {
+        self.part_of.as_ref()
+    }
+
     /// The bytes, when all are known.
     pub fn text(self) -> Result<Vec<u8>, SafeText> {
         let mut text = Vec::new();
@@ -71,9 +82,10 @@ impl Capture {
 impl Walk<'_, '_> {
     /// Collects what `walk` prints.
     pub(in crate::command) fn captured<T>(&mut self, walk: impl FnOnce(&mut Self) -> T) -> (T, Capture) {
-        self.captures.push(Capture { pieces: Vec::new(), bytes: 0, uncertain: self.uncertain_output });
+        self.captures.push(Capture { pieces: Vec::new(), bytes: 0, uncertain: self.uncertain_output, part_of: None });
         let result = walk(self);
-        let capture = self.captures.pop().unwrap_or(Capture { pieces: Vec::new(), bytes: 0, uncertain: 0 });
+        let capture =
+            self.captures.pop().unwrap_or(Capture { pieces: Vec::new(), bytes: 0, uncertain: 0, part_of: None });
         (result, capture)
     }
 
@@ -86,7 +98,13 @@ impl Walk<'_, '_> {
         }
         let hole = |why| Piece::Hole { why, span: 0..0, many: false };
         let bytes_of = |bytes: Vec<u8>| Piece::Text { bytes, quoted: true };
+        let is_first = capture.pieces.is_empty();
+        capture.part_of = match &printed {
+            Printed::PartOf(path) if is_first && uncertain == capture.uncertain => Some(path.clone()),
+            Printed::PartOf(_) | Printed::Text(_) | Printed::Names(..) | Printed::Unknown(_) => None,
+        };
         match printed {
+            Printed::PartOf(_) => capture.pieces.push(hole("a part of a file".into())),
             Printed::Text(bytes) if bytes.is_empty() => {}
             Printed::Text(_) if uncertain > capture.uncertain => {
                 capture.pieces.push(hole("printed only in a branch".into()));

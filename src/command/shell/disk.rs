@@ -170,6 +170,15 @@ impl Disk {
         self.written.is_empty() && self.edited.is_empty()
     }
 
+    /// Whether a file that the line writes or edits is such a one.
+    pub fn names_any(&self, is_such: impl Fn(&Path) -> bool) -> bool {
+        self.written.keys().chain(&self.edited).any(|path| is_such(path))
+    }
+
+    fn all_edited(&self) -> Vec<PathBuf> {
+        self.edited.iter().cloned().collect()
+    }
+
     fn all_written(&self) -> Vec<WrittenFile> {
         self.written.values().cloned().collect()
     }
@@ -192,6 +201,10 @@ impl ShellState for View<'_> {
 
     fn written(&self) -> Vec<WrittenFile> {
         self.disk.all_written()
+    }
+
+    fn edited(&self) -> Vec<PathBuf> {
+        self.disk.all_edited()
     }
 
     fn anything_may_have_changed(&self) -> bool {

@@ -80,7 +80,7 @@ impl Walk<'_, '_> {
         }
         let familiar = self.is_familiar(name);
         let path_changed = shell.cleared || shell.variables.contains_key(BStr::new("PATH"));
-        if familiar && !path_changed && self.disk.names_nothing() {
+        if familiar && !path_changed && !self.may_stand_for(name) {
             return Program::ByName;
         }
         let Some(path) = shell.env_text(self.world, "PATH") else {
@@ -94,6 +94,18 @@ impl Walk<'_, '_> {
             None if familiar && !path_changed => Program::ByName,
             None => Program::Absent,
         }
+    }
+
+    /// Whether the line may have put another program of this name on the PATH that it starts with.
+    fn may_stand_for(&self, name: &BStr) -> bool {
+        if self.disk.names_nothing() {
+            return false;
+        }
+        let path = self.world.var("PATH").map_or(b"".as_slice(), |path| path.as_encoded_bytes());
+        self.disk.names_any(|file| {
+            let is_named = file.file_name().is_some_and(|own| own.as_encoded_bytes() == name.as_bytes());
+            is_named || path.contains_str(file.as_os_str().as_encoded_bytes())
+        })
     }
 
     /// The program of this name on the PATH that the line starts with.
@@ -168,8 +180,10 @@ impl Walk<'_, '_> {
         for file in &edited {
             self.edit_file(file, shell);
         }
+        // What `find` removes is told by its tests.
+        let is_told = matches!(base.as_bytes(), b"find" | b"gfind");
         for folder in &folders {
-            self.write_within(folder, shell);
+            if is_told { self.write_within(folder, shell) } else { self.write_into(folder, shell) }
         }
     }
 
@@ -276,7 +290,10 @@ impl Walk<'_, '_> {
                 inside.dead = shell.dead;
             }
             Some(Value::Unknown(value)) => {
-                let entered = self.absolute(value.prefix.as_bstr(), &inside).filter(|_| wrapped.name == "find");
+                // Only git and what may run it asks which repository it is.
+                let first = wrapped.words.first().and_then(Value::known).map(base_name);
+                let asks = wrapped.name == "find" && !first.is_some_and(|name| self.verbs.is_harmless(name));
+                let entered = self.absolute(value.prefix.as_bstr(), &inside).filter(|_| asks);
                 inside.dirs = match entered.and_then(|start| self.folders_entered(&super::builtin_dir::cleaned(&start)))
                 {
                     Some(folders) => Dirs { known: Rc::new(folders), unknown: None },
@@ -554,9 +571,11 @@ fn is_put_there_by_a_package(path: &Path) -> bool {
 }
 
 fn output_of(call: &Call) -> SafeText {
-    match call.name() {
-        Some(name) => SafeText::quoted(format!("output of {name}").as_bytes(), 60),
-        None => "output of a program that is not known".into(),
+    let Some(name) = call.name() else { return "output of a program that is not known".into() };
+    let verb = call.arguments().iter().filter_map(Value::known).find(|word| !word.starts_with(b"-"));
+    match verb.filter(|_| name == "git") {
+        Some(verb) => SafeText::quoted(format!("output of git {verb}").as_bytes(), 60),
+        None => SafeText::quoted(format!("output of {name}").as_bytes(), 60),
     }
 }
 

@@ -24,6 +24,8 @@ mod redirect;
 pub mod state;
 mod tools;
 
+use std::collections::HashSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Range;
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -85,8 +87,12 @@ pub struct Walk<'w, 'v> {
     /// Passes over a loop's body that only learn what it changes.
     probing: u32,
     next_descriptor: u32,
+    /// How many new files `mktemp` was asked for.
+    made_names: u32,
     /// Whether the tree being walked is that of the text given, so that its spans are places there.
     pub(super) in_given_text: bool,
+    /// Hashes of the commands that the plan lists.
+    recorded: HashSet<u64>,
     /// Spans of the text given that commands, comments and here-documents account for.
     pub(super) accounted: Vec<Span>,
 }
@@ -167,7 +173,9 @@ impl<'w, 'v> Walk<'w, 'v> {
             here: Span::default(),
             probing: 0,
             next_descriptor: 63,
+            made_names: 0,
             in_given_text: true,
+            recorded: HashSet::new(),
             accounted: Vec::new(),
         }
     }
@@ -362,8 +370,13 @@ impl<'w, 'v> Walk<'w, 'v> {
 
     /// A list's text as the plan shows it.
     pub(in crate::command) fn record(&mut self, words: &[super::simple::Value]) {
+        if self.probing > 0 {
+            return;
+        }
         let words: Vec<Option<BString>> = words.iter().map(|word| word.known().map(BString::from)).collect();
-        if self.probing == 0 && !self.plan.commands.contains(&words) {
+        let mut hasher = DefaultHasher::new();
+        words.hash(&mut hasher);
+        if self.recorded.insert(hasher.finish()) || !self.plan.commands.contains(&words) {
             self.plan.commands.push(words);
         }
     }

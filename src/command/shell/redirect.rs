@@ -72,7 +72,13 @@ impl Walk<'_, '_> {
     }
 
     fn write_captured(&mut self, path: &Value, append: bool, capture: Capture, shell: &Shell) {
+        let part_of = capture.part_of().filter(|_| !append).cloned();
         self.write_file(path, append, capture.text().ok(), shell);
+        let absolute = path.known().and_then(|path| self.absolute(path, shell));
+        if let (Some(from), Some(path), false) = (part_of, absolute, self.is_probing()) {
+            // What it holds can be read where it comes from.
+            self.disk.write(path, FileContent::CopyOf(from), self.uncertain == 0 && !shell.dead);
+        }
     }
 
     /// A file is written by the line itself: tampering is looked for, then it is remembered.
@@ -125,6 +131,16 @@ impl Walk<'_, '_> {
         let view = super::disk::View { world: self.world, disk: &self.disk };
         for dir in shell.dirs.each() {
             self.verbs.write(path, &dir, None, &view, &mut self.plan);
+        }
+    }
+
+    /// Files that nobody can list are written into a folder.
+    pub(in crate::command) fn write_into(&mut self, folder: &Value, shell: &Shell) {
+        self.write_within(folder, shell);
+        if let Value::Known(name) = folder {
+            let inside = super::state::unknown("a file in a folder", self.span_range());
+            let beginning = BString::from([name.as_slice(), b"/"].concat());
+            self.look_at_write(&inside.beginning_with(beginning), shell);
         }
     }
 
@@ -351,9 +367,14 @@ impl Walk<'_, '_> {
         if !self.is_captured() {
             return;
         }
-        let printed = match self.stdin_text(stdin) {
-            Ok(text) => Printed::Text(text),
-            Err(why) => Printed::Unknown(why),
+        let printed = match stdin {
+            Stdin::Names { prefix, why } => Printed::Names(prefix.clone(), why.clone()),
+            Stdin::Text(_) | Stdin::Empty | Stdin::Inherited | Stdin::Unknown(_) | Stdin::File(_) => {
+                match self.stdin_text(stdin) {
+                    Ok(text) => Printed::Text(text),
+                    Err(why) => Printed::Unknown(why),
+                }
+            }
         };
         self.print(printed, shell);
     }

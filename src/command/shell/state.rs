@@ -478,15 +478,23 @@ fn merge_maps(
     other: &Rc<BTreeMap<BString, Variable>>,
     merge: impl Fn(Option<&Variable>, Option<&Variable>) -> Option<Variable>,
 ) {
-    if Rc::ptr_eq(into, other) || into == other {
+    if Rc::ptr_eq(into, other) {
         return;
     }
-    let names: BTreeSet<BString> = into.keys().chain(other.keys()).cloned().collect();
-    let merged = names.into_iter().filter_map(|name| {
-        let both = merge(into.get(&name), other.get(&name))?;
-        Some((name, both))
-    });
-    *into = Rc::new(merged.collect());
+    // Most are the same on both sides: only what differs is made anew.
+    let of_other = other.iter().filter(|(name, variable)| into.get(*name) != Some(*variable));
+    let of_one = into.iter().filter(|(name, _)| !other.contains_key(*name));
+    let differing: Vec<BString> = of_other.chain(of_one).map(|(name, _)| name.clone()).collect();
+    if differing.is_empty() {
+        return;
+    }
+    let variables = Rc::make_mut(into);
+    for name in differing {
+        match merge(variables.get(&name), other.get(&name)) {
+            Some(both) => drop(variables.insert(name, both)),
+            None => drop(variables.remove(&name)),
+        }
+    }
 }
 
 fn merge_variables(one: Option<&Variable>, other: Option<&Variable>) -> Option<Variable> {

@@ -6,9 +6,10 @@ use bstr::{BStr, BString, ByteSlice};
 use super::arguments::{Options, base_name};
 use super::capture::Printed;
 use super::command::Call;
-use super::state::Shell;
+use super::state::{Content, Shell};
 use super::{Ends, Walk};
-use crate::command::simple::{Stdin, Value};
+use crate::command::plan::Content as FileContent;
+use crate::command::simple::{FileSeen, Stdin, Value};
 
 impl Walk<'_, '_> {
     /// Runs one of the small programs; `None` when the name is none, or its use is not modelled.
@@ -27,8 +28,128 @@ impl Walk<'_, '_> {
             b"false" => Ends::failure(shell),
             b"test" | b"[" => self.test(arguments, shell),
             b"base64" => self.base64(arguments, shell),
+            b"mktemp" => return self.new_file(arguments, shell),
+            b"ls" => return self.listed(arguments, shell),
+            b"grep" | b"egrep" | b"fgrep" | b"sort" | b"uniq" | b"head" | b"tail" | b"tac" | b"shuf" => {
+                return self.filtered(base, arguments, shell);
+            }
+            b"zcat" | b"gzcat" | b"bzcat" | b"xzcat" | b"zstdcat" if self.is_captured() => match arguments {
+                [file] => return self.part_of(file, shell),
+                [..] => return None,
+            },
             _ => return None,
         })
+    }
+
+    /// `mktemp`: a file or folder that is new, under a name that nothing else on the line or on the disk has. Its
+    /// random letters stand for any.
+    fn new_file(&mut self, arguments: &[Value], shell: Shell) -> Option<Ends> {
+        let words: Vec<&BStr> = arguments.iter().map(Value::known).collect::<Option<_>>()?;
+        let (options, templates): (Vec<&BStr>, Vec<&BStr>) = words.into_iter().partition(|word| word.starts_with(b"-"));
+        let known = options.iter().all(|word| {
+            matches!(word.as_bytes(), b"-d" | b"-q" | b"-t" | b"-dt" | b"-td" | b"-dq" | b"-qd" | b"--directory")
+        });
+        if !known || templates.len() > 1 || self.is_probing() {
+            return None;
+        }
+        let has = |letter: u8| options.iter().any(|word| !word.starts_with(b"--") && word.contains(&letter));
+        let folder = has(b'd') || options.iter().any(|word| *word == "--directory");
+        let template = templates.first().copied().unwrap_or(BStr::new("tmp.XXXXXXXXXX"));
+        let in_temporary = templates.is_empty() || has(b't');
+        let path = match self.env_folder(&shell).filter(|_| in_temporary) {
+            Some(folder) => [folder.as_slice(), b"/", template].concat(),
+            None if in_temporary => return None,
+            None => template.to_vec(),
+        };
+        let end = path.iter().rposition(|byte| *byte != b'X').map_or(0, |at| at + 1);
+        self.made_names += 1;
+        let number = format!("{:0width$}", self.made_names, width = path.len() - end);
+        if path.len() - end < 3 || number.len() > path.len() - end {
+            return None;
+        }
+        let name = BString::from([path.get(..end)?, number.as_bytes()].concat());
+        let absolute = self.absolute(name.as_bstr(), &shell)?;
+        if absolute.symlink_metadata().is_ok() {
+            return None;
+        }
+        if folder {
+            self.disk.make_folder(absolute);
+        } else {
+            self.disk.write(absolute, FileContent::Bytes(Vec::new()), self.uncertain == 0 && !shell.dead);
+        }
+        self.print(Printed::Text([name.as_slice(), b"\n"].concat()), &shell);
+        Some(Ends::Same(shell))
+    }
+
+    fn env_folder(&self, shell: &Shell) -> Option<BString> {
+        match shell.variable(self.world, BStr::new("TMPDIR")) {
+            Content::Unset => Some("/tmp".into()),
+            Content::Scalar(Value::Known(folder)) => Some(if folder.is_empty() { "/tmp".into() } else { folder }),
+            Content::Scalar(Value::Unknown(_)) | Content::Array(_) | Content::UnknownArray(_) => None,
+        }
+    }
+
+    /// `ls` of files that the line names, and of folders themselves (`-d`): their names, in whatever order.
+    fn listed(&mut self, arguments: &[Value], shell: Shell) -> Option<Ends> {
+        if !self.is_captured() {
+            return None;
+        }
+        let options = Options::read(arguments, b"");
+        let plain = options.flags.iter().all(|(flag, _)| b"1dAartSU".contains(flag)) && !options.unknown;
+        let names: Vec<&BStr> = options.operands.iter().map(Value::known).collect::<Option<_>>()?;
+        let is_file = |name: &&BStr| self.absolute(name, &shell).is_some_and(|path| !path.is_dir());
+        if !plain || names.is_empty() || !(options.has(b'd') || names.iter().all(is_file)) {
+            return None;
+        }
+        let prefix = common_beginning(names.iter().map(|name| name.as_bytes()));
+        self.print(Printed::Names(prefix, "names that ls prints".into()), &shell);
+        Some(Ends::Same(shell))
+    }
+
+    /// Programs that leave lines out or put them in another order: what is left begins as all of them do.
+    fn filtered(&mut self, base: &BStr, arguments: &[Value], shell: Shell) -> Option<Ends> {
+        if !self.is_captured() {
+            return None;
+        }
+        let searches = base.ends_with(b"grep");
+        // Options with a value, and those that leave lines as they are.
+        let (with_value, plain): (&[u8], &[u8]) = match base.as_bytes() {
+            b"head" | b"tail" => (b"n", b"qn0123456789"),
+            b"sort" => (b"kt", b"bdfghiMnRruVkt"),
+            b"uniq" | b"tac" | b"shuf" => (b"n", b"diunr"),
+            _ => (b"emABC", b"EFGPviwxsaemABC"),
+        };
+        let options = Options::read(arguments, with_value);
+        let changes = options.unknown || !options.flags.iter().all(|(flag, _)| plain.contains(flag));
+        let operands = usize::from(searches && !options.has(b'e'));
+        if changes || arguments.iter().any(|word| word.known().is_some_and(|word| word.starts_with(b"--"))) {
+            return None;
+        }
+        match options.operands.get(operands..)? {
+            [] => {}
+            [file] => return self.part_of(file, shell),
+            [..] => return None,
+        }
+        let prefix = match shell.stdin() {
+            Stdin::Names { prefix, .. } => prefix,
+            Stdin::Text(text) => common_beginning(text.lines()),
+            Stdin::Inherited | Stdin::Empty | Stdin::File(_) | Stdin::Unknown(_) => return None,
+        };
+        if prefix.is_empty() {
+            return None;
+        }
+        self.print(Printed::Names(prefix, "lines that a program leaves".into()), &shell);
+        Some(Ends::Same(shell))
+    }
+
+    /// A program that prints lines of one file, or what it holds unpacked.
+    fn part_of(&mut self, file: &Value, shell: Shell) -> Option<Ends> {
+        let path = self.absolute(file.known()?, &shell)?;
+        if self.disk.seen(&path) != FileSeen::AsOnDisk || !path.is_file() {
+            return None;
+        }
+        self.print(Printed::PartOf(path), &shell);
+        Some(Ends::Same(shell))
     }
 
     fn cat(&mut self, arguments: &[Value], shell: Shell) -> Ends {
@@ -116,6 +237,16 @@ impl Walk<'_, '_> {
             None => self.printing("base64", shell),
         }
     }
+}
+
+/// What all of these begin with.
+fn common_beginning<'a>(mut texts: impl Iterator<Item = &'a [u8]>) -> BString {
+    let Some(first) = texts.next() else { return BString::default() };
+    let shared = |length: usize, text: &[u8]| {
+        text.iter().zip(first).take(length).take_while(|(one, other)| one == other).count()
+    };
+    let length = texts.fold(first.len(), |length, text| shared(length, text));
+    BString::from(first.get(..length).unwrap_or_default())
 }
 
 fn part(base: &BStr, path: &BStr) -> BString {

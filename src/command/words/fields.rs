@@ -5,6 +5,7 @@ use std::ops::Range;
 use bstr::BString;
 
 use super::pattern::{Unit, units};
+use crate::command::message::is_plain;
 use crate::command::simple::{UnknownValue, Value};
 use crate::text::SafeText;
 
@@ -113,7 +114,10 @@ pub fn value_of(field: &[Piece]) -> Value {
             Piece::Text { bytes, .. } if hole.is_none() => prefix.extend_from_slice(bytes),
             Piece::Text { bytes, .. } => suffix.extend_from_slice(bytes),
             Piece::Hole { why, span, many } => {
-                hole.get_or_insert_with(|| (why.clone(), span.clone()));
+                // Of several, one whose text matters is told.
+                if hole.as_ref().is_none_or(|(known, _)| is_plain(known)) {
+                    hole = Some((why.clone(), span.clone()));
+                }
                 any_many |= *many;
                 suffix.clear();
             }

@@ -82,12 +82,32 @@ pub(in crate::command) fn written(base: &BStr, arguments: &[Value]) -> Written {
         b"tar" | b"gtar" | b"bsdtar" if extracts(arguments) => {
             written.folders = values(arguments, b'C', &["--directory"]);
         }
+        b"split" | b"gsplit" => {
+            let words = operands(arguments, &["-a", "-b", "-C", "-l", "-n", "-t", "--lines", "--bytes", "--number"]);
+            written.files = vec![words.get(1).map_or_else(|| begun(BStr::new("x")), begun_by)];
+        }
+        b"csplit" | b"gcsplit" => {
+            let prefix = values(arguments, b'f', &["--prefix"]);
+            written.files = vec![prefix.first().map_or_else(|| begun(BStr::new("xx")), begun_by)];
+        }
         b"unzip" => written.folders = values(arguments, b'd', &[]),
         b"mount" => written.folders = operands(arguments, &["-t", "-o", "-L", "-U"]).split_off_first(),
         b"find" | b"gfind" if has(arguments, &["-delete"]) => written.folders = starts_of_find(arguments),
         _ => {}
     }
     written
+}
+
+/// Files whose names begin so.
+fn begun(beginning: &BStr) -> Value {
+    super::unknown("a file of several").beginning_with(beginning.to_owned())
+}
+
+fn begun_by(word: &Value) -> Value {
+    match word {
+        Value::Known(beginning) => begun(beginning.as_bstr()),
+        Value::Unknown(_) => word.clone(),
+    }
 }
 
 /// Files that a program of sed writes: the rest of the line after `w` or `W` (a superset: a `w` in other

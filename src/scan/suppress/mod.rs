@@ -26,6 +26,10 @@ use gitleaks::{Baseline, IgnoreFile};
 
 pub use widened::{Widened, widened};
 
+/// Files at a repository's top by which findings are accepted, or rules loosened.
+pub const NAMES: [&str; 5] =
+    [allow_file::NAME, gitleaks::IGNORE_NAME, gitleaks::BASELINE_NAME, gitleaks::CONFIG_NAME, ".tyran.toml"];
+
 /// Comments that accept the line they stand in.
 const COMMENTS: [&str; 2] = ["tyran:allow", "gitleaks:allow"];
 

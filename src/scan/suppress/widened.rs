@@ -20,9 +20,6 @@ use super::gitleaks::{self, Baseline, IgnoreFile};
 /// The most bytes of a suppressing file that are compared; a larger one is a question as it is.
 const LIMIT: u64 = 16 << 20;
 
-/// Files of configuration that can switch rules off.
-const CONFIGURATION: [&str; 2] = [gitleaks::CONFIG_NAME, ".tyran.toml"];
-
 /// Keys under which everything loosens.
 const LOOSENING: [&str; 12] = [
     "allow",
@@ -84,10 +81,9 @@ pub fn widened(payload: &Payload) -> Result<Vec<Widened>, Fault> {
 
 /// An item under each of its paths that is the name of a file which suppresses.
 fn suppressing(item: &Item) -> impl Iterator<Item = (&Item, &BStr)> {
-    let names = [allow_file::NAME, gitleaks::IGNORE_NAME, gitleaks::BASELINE_NAME];
     let is_file = matches!(item.kind, ItemKind::Blob | ItemKind::File);
     let paths = item.known_paths().filter(move |_| is_file);
-    paths.filter(move |path| names.iter().chain(&CONFIGURATION).any(|name| path == name)).map(move |path| (item, path))
+    paths.filter(|path| super::NAMES.iter().any(|name| path == name)).map(move |path| (item, path))
 }
 
 fn whole(reader: &mut dyn Reader, item: &Item) -> Result<Vec<u8>, Fault> {

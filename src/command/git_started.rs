@@ -305,11 +305,14 @@ fn of_hooks(scene: &Scene<'_, '_>, call: &Call, config: &Config, found: &mut Fou
 }
 
 /// Whether a hook is, byte for byte, what `tyran install git` wrote: it scans what git is about to do,
-/// and goes on to the repository's own hook.
+/// and goes on to the repository's own hook. So will one that the net places once it is needed.
 fn is_of_net(hook: &Path, name: &str, own: &Own, scene: &Scene<'_, '_>) -> bool {
     let Some(role) = names::role(name) else { return false };
+    if names::AT_EVERY_CHANGE.contains(&name) && hook.parent() == Some(&own.folder) && !hook.exists() {
+        return true;
+    }
     matches!(scene.shell.file(hook), FileSeen::AsOnDisk)
-        && std::fs::read(hook).is_ok_and(|script| script == expected_script(name, role, &own.program))
+        && std::fs::read(hook).is_ok_and(|script| script == expected_script(name, role, &own.program, &own.folder))
 }
 
 /// `git hook run NAME`.

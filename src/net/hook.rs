@@ -22,6 +22,7 @@ use crate::world::World;
 
 use super::chain;
 use super::names::{Role, role};
+use super::place::{self, Own};
 
 /// Most bytes that git may write to a hook: a push of a million refs fits.
 const INPUT_LIMIT_BYTES: u64 = 256 << 20;
@@ -75,7 +76,9 @@ pub fn run(world: &World, name: &str, args: &[OsString], caller: Caller, setup: 
         if caller != Caller::Directory {
             return Ok(0);
         }
-        Ok(chain::run(world, &chain::folder(world, &git)?, name, args, input)?)
+        let theirs = chain::folder(world, &git)?;
+        place::place_needed(&Own::of_process()?, &theirs)?;
+        Ok(chain::run(world, &theirs, name, args, input)?)
     };
     match role {
         Role::ChainOnly => Ok(Ending::Chained(chained(None)?)),

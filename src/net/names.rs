@@ -45,6 +45,11 @@ pub const ALL: &[(&str, Role)] = &[
     ("p4-pre-submit", Role::ChainOnly),
 ];
 
+/// Hooks that git runs several times for each ref that changes, or each time it writes the index. A script there,
+/// however short, costs some milliseconds each time (git 2.47: a push of 100 branches starts it 404 times), so one is placed
+/// only once a repository is met that has such a hook of its own.
+pub const AT_EVERY_CHANGE: [&str; 2] = ["reference-transaction", "post-index-change"];
+
 /// What the net does in the hook of this name; `None` for a name that git does not know.
 pub fn role(name: &str) -> Option<Role> {
     ALL.iter().find(|(known, _)| *known == name).map(|(_, role)| *role)

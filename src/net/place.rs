@@ -16,8 +16,9 @@ use crate::install::keep::{Kept, cannot, make_executable, private_dir, read_if_t
 use crate::payload::Fault;
 use crate::text::SafeText;
 use crate::verdict::{Class, Refusal};
-use crate::world::{World, user_home};
+use crate::world::{World, look_up, user_home};
 
+use super::chain;
 use super::names::{self, Role};
 use super::shim;
 
@@ -134,8 +135,10 @@ pub fn install(
     let folder = hooks_dir()?;
     give_home_to_others(world, git, &folder)?;
     let renewed = write_scripts(&folder, program)?;
+    let own = Own { program: program.to_owned(), folder: folder.clone() };
     let file = configuration_file(world, git, scope)?;
     if stands(world, git, &file, method, &folder, program)? {
+        see_to_others(world, git, &own)?;
         return Ok(if renewed { Change::Made(folder) } else { Change::None });
     }
     let mut before = read_if_there(&file)?;
@@ -157,6 +160,7 @@ pub fn install(
     places.places.retain(|placed| placed.kept.file != file);
     places.places.push(Placed { kept: Kept::new(&file, before.as_deref(), &after), scope, method });
     places.write()?;
+    see_to_others(world, git, &own)?;
     Ok(Change::Made(file))
 }
 
@@ -343,20 +347,43 @@ fn not_set(file: &Path, key: &str) -> Refusal {
     )
 }
 
-/// Whether one of them was not as it is now.
+/// Whether one of them was not as it is now. Those of [`names::AT_EVERY_CHANGE`] are written only where they are already.
 fn write_scripts(folder: &Path, program: &Path) -> Result<bool, Refusal> {
     private_dir(folder)?;
     let mut renewed = false;
     for (name, role) in names::ALL {
-        let path = folder.join(name);
-        let script = shim::script(name, *role, program);
-        if read_if_there(&path)?.as_deref() != Some(&script) {
-            replace(&path, &script)?;
-            renewed = true;
+        if !names::AT_EVERY_CHANGE.contains(name) || folder.join(name).exists() {
+            renewed |= write_script(folder, name, *role, program)?;
         }
-        make_executable(&path)?;
     }
     Ok(renewed)
+}
+
+/// Whether it was not as it is now.
+fn write_script(folder: &Path, name: &str, role: Role, program: &Path) -> Result<bool, Refusal> {
+    let path = folder.join(name);
+    let script = shim::script(name, role, program, folder);
+    let is_new = read_if_there(&path)?.as_deref() != Some(&script);
+    if is_new {
+        replace(&path, &script)?;
+    }
+    make_executable(&path)?;
+    Ok(is_new)
+}
+
+/// What only some need: the mark that a configuration names another folder of hooks, and scripts for hooks of the
+/// repository here that git runs at every change.
+fn see_to_others(world: &World, git: &GitContext, own: &Own) -> Result<(), Refusal> {
+    let recorded = world.git(git, ["config", "--get", "tyran.hooksPath"]).run().map_err(Fault::from)?;
+    let mark = own.folder.join(shim::OTHERS);
+    if recorded.status.success() && !mark.exists() {
+        replace(&mark, b"")?;
+    }
+    // Outside of a repository there are none.
+    match chain::folder(world, git) {
+        Ok(theirs) => place_needed(own, &theirs),
+        Err(_) => Ok(()),
+    }
 }
 
 /// Hook managers write where `core.hooksPath` points, so one that is installed after us puts its hook of one
@@ -405,6 +432,10 @@ fn remove_scripts(folder: &Path) -> Result<(), Refusal> {
             fs::remove_file(&path).map_err(|error| cannot("remove", &path, &error))?;
         }
     }
+    let mark = folder.join(shim::OTHERS);
+    if mark.exists() {
+        fs::remove_file(&mark).map_err(|error| cannot("remove", &mark, &error))?;
+    }
     // A file of somebody else's keeps the folder; that is theirs.
     let _ = fs::remove_dir(folder);
     Ok(())
@@ -436,6 +467,23 @@ impl Places {
 }
 
 /// The script that must stand at a checked hook, for whoever asks whether the net holds.
-pub fn expected_script(name: &str, role: Role, program: &Path) -> Vec<u8> {
-    shim::script(name, role, program)
+pub fn expected_script(name: &str, role: Role, program: &Path, folder: &Path) -> Vec<u8> {
+    shim::script(name, role, program, folder)
+}
+
+/// Places the scripts of [`names::AT_EVERY_CHANGE`] for a repository whose own hooks folder has such a hook.
+///
+/// # Errors
+/// When such a script is lacking and cannot be written.
+pub fn place_needed(own: &Own, theirs: &Path) -> Result<(), Refusal> {
+    for name in names::AT_EVERY_CHANGE {
+        if is_executable(&theirs.join(name)) && !own.folder.join(name).exists() {
+            write_script(&own.folder, name, Role::ChainOnly, &own.program)?;
+        }
+    }
+    Ok(())
+}
+
+fn is_executable(path: &Path) -> bool {
+    look_up(path.as_os_str(), None, Path::new("/")).is_some()
 }

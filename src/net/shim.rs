@@ -11,8 +11,11 @@ use super::names::Role;
 /// The first lines of every script of ours, by which one is told from another's.
 pub const MARK: &str = "# tyran's hook, made by `tyran install git`; `tyran uninstall git` takes it away.";
 
-/// The script for one hook. `program` is tyran's absolute path.
-pub fn script(name: &str, role: Role, program: &Path) -> Vec<u8> {
+/// The file beside the scripts that is there once a configuration names another folder of hooks.
+pub const OTHERS: &str = "others";
+
+/// The script for one hook in a folder. `program` is tyran's absolute path.
+pub fn script(name: &str, role: Role, program: &Path, folder: &Path) -> Vec<u8> {
     let program = crate::text::shell_word(program.as_os_str().as_encoded_bytes());
     let mut script = format!("#!/bin/sh\n{MARK}\n").into_bytes();
     match role {
@@ -32,24 +35,28 @@ pub fn script(name: &str, role: Role, program: &Path) -> Vec<u8> {
                 .as_bytes(),
             );
         }
-        Role::ChainOnly => script.extend_from_slice(chain_only(name).as_bytes()),
+        Role::ChainOnly => {
+            script.extend_from_slice(b"others=");
+            script.extend_from_slice(&crate::text::shell_word(folder.join(OTHERS).as_os_str().as_encoded_bytes()));
+            script.extend_from_slice(chain_only(name).as_bytes());
+        }
     }
     script
 }
 
-/// Goes on to the repository's own hook without any other program: this runs at every ref update.
+/// Goes on to the repository's own hook without any other program, where no other folder was recorded.
 ///
-/// The folder is the one recorded as `tyran.hooksPath` at installation, which the script reads only
-/// when the usual place has none (git sets GIT_DIR for hooks; a linked work tree names the common
-/// folder in `commondir`).
+/// That folder is `tyran.hooksPath`, for which git is asked (git sets GIT_DIR for hooks; a linked work tree names the
+/// common folder in `commondir`).
 fn chain_only(name: &str) -> String {
     format!(
-        "folder=${{GIT_DIR:-.git}}\n\
+        "\nfolder=${{GIT_DIR:-.git}}\n\
          if [ -f \"$folder/commondir\" ]; then\n\
          \x20   read -r common < \"$folder/commondir\"\n\
          \x20   case $common in /*) folder=$common ;; *) folder=$folder/$common ;; esac\n\
          fi\n\
-         other=$(git config --type=path --get tyran.hooksPath 2>/dev/null)\n\
+         other=\n\
+         if [ -e \"$others\" ]; then other=$(git config --type=path --get tyran.hooksPath 2>/dev/null); fi\n\
          hook=${{other:-$folder/hooks}}/{name}\n\
          if [ -x \"$hook\" ]; then exec \"$hook\" \"$@\"; fi\n\
          exit 0\n"

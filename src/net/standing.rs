@@ -96,7 +96,7 @@ fn by_directory(
         return Ok(Standing::Cut(format!("{} is not there", ours.join(name).display()).into()));
     }
     let script = ours.join(name);
-    if std::fs::read(&script).ok().as_deref() != Some(place::expected_script(name, role, program).as_slice()) {
+    if std::fs::read(&script).ok().as_deref() != Some(place::expected_script(name, role, program, ours).as_slice()) {
         return Ok(Standing::Cut(format!("{} is not what `tyran install git` wrote", script.display()).into()));
     }
     if look_up(script.as_os_str(), None, Path::new("/")).is_none() {

@@ -186,6 +186,35 @@ fn repository_s_own_hooks_still_run_with_their_input() {
     assert_eq!(with_net, plain(false));
 }
 
+/// git runs these several times for each ref: in a repository without one, nothing may be started for it.
+#[test]
+fn hooks_of_every_change_are_placed_once_a_repository_has_one() {
+    let sandbox = Sandbox::new();
+    let repo = sandbox.repo("work");
+    repo.commit("readme.txt", "nothing here\n");
+    installed(&sandbox, &[]);
+    let placed = || sandbox.path("state/hooks/reference-transaction").exists();
+    repo.git(&["commit", "-q", "--allow-empty", "-m", "one"]);
+    assert!(!placed());
+    let log = sandbox.path("log");
+    let script = format!("#!/bin/sh\necho \"$1\" >> '{}'\n", log.display());
+    hook(&repo.dir.join(".git/hooks/reference-transaction"), &script);
+    repo.git(&["commit", "-q", "--allow-empty", "-m", "two"]);
+    assert!(placed());
+    let told = fs::read_to_string(&log).unwrap();
+    assert!(told.contains("prepared") && told.contains("committed"), "{told}");
+    // What the reader says of a branch does not wait for the script.
+    fs::remove_file(sandbox.path("state/hooks/reference-transaction")).unwrap();
+    hook(&repo.dir.join(".git/hooks/reference-transaction"), "#!/bin/sh\ngit push --no-verify origin main\n");
+    let command = ["scan-command", "--", "git branch other"];
+    let output = sandbox.tyran().current_dir(&repo.dir).args(command).output().unwrap();
+    assert_ne!(output.status.code(), Some(0), "{}", shown(&output));
+    // Where the repository at hand has one, installing places it at once.
+    sandbox.tyran().args(["uninstall", "git"]).output().unwrap();
+    let inside = sandbox.tyran().current_dir(&repo.dir).args(["install", "git"]).output().unwrap();
+    assert!(inside.status.success() && placed(), "{}", shown(&inside));
+}
+
 #[test]
 fn own_hook_that_says_no_stops_the_push() {
     let sandbox = Sandbox::new();
@@ -212,6 +241,12 @@ fn hook_manager_s_hooks_path_is_chained_to() {
     repo.commit("readme.txt", "nothing here\n");
     repo.git(&["push", "-q", "origin", "main"]);
     assert_eq!(fs::read_to_string(&log).unwrap(), "ran\n");
+    // A hook that the net does not check finds it too.
+    let checked_out = sandbox.path("checked-out");
+    hook(&repo.dir.join(".husky/_/post-checkout"), &format!("#!/bin/sh\necho ran > '{}'\n", checked_out.display()));
+    repo.git(&["checkout", "-q", "--detach"]);
+    repo.git(&["checkout", "-q", "main"]);
+    assert!(checked_out.exists());
     commit_secret_unseen(&repo);
     assert!(!git(&repo, &["push", "-q", "origin", "main"]).status.success());
     let output = sandbox.tyran().current_dir(&repo.dir).args(["uninstall", "git", "--repo"]).output().unwrap();

@@ -85,7 +85,9 @@ fn run(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, call: Call) -> Effect {
             effect.writes.push((path, Content::Unknown));
         }
     }
-    effect.run.extend(started);
+    let (as_now, started) = started.into_iter().partition(|nested| git_started::stays(nested, &call));
+    effect.run_as_now.extend::<Vec<_>>(as_now);
+    effect.run.extend::<Vec<_>>(started);
     effect
 }
 

@@ -4,6 +4,7 @@
 //! repository's configuration is handed to the walk, once per place. Programs that the user's own
 //! configuration names and that are known to be harmless (an editor, a pager, ssh, gpg) are not.
 
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use bstr::{BStr, BString, ByteSlice};
@@ -77,6 +78,17 @@ pub(super) fn viewers(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, call: &C
     }
     found.nested.retain(|nested| meaning.is_new(nested));
     found.nested
+}
+
+/// Whether the code lies in a file that the verb itself does not change: outside of the work tree, or in the git
+/// directory.
+pub(super) fn stays(nested: &Nested, call: &Call) -> bool {
+    let Code::Argv(words) = &nested.code else { return false };
+    let Some(file) = words.first().and_then(Value::known) else { return false };
+    let Some(place) = call.context.as_ref().and_then(git_globals::find) else { return false };
+    let file = Path::new(std::ffi::OsStr::from_bytes(file));
+    let is_inside = |folder: &Path| file.starts_with(folder);
+    is_inside(&place.git_dir) || is_inside(&place.common_dir()) || !place.top.as_deref().is_some_and(is_inside)
 }
 
 /// Hooks that a verb runs because it changes the index or refs; of those that only read, some refresh the
@@ -232,6 +244,20 @@ impl Found {
         self.add(scene, call, Code::Shell { text, args: Vec::new() }, because);
     }
 
+    fn hook(&mut self, scene: &Scene<'_, '_>, call: &Call, name: &str, hook: &Path, top: &Path) {
+        let rest = Value::Unknown(UnknownValue {
+            why: "what git gives the hook".into(),
+            span: scene.command.span.clone(),
+            prefix: BString::default(),
+            suffix: BString::default(),
+            many: true,
+        });
+        let words = vec![Value::Known(BString::from(hook.as_os_str().as_encoded_bytes())), rest];
+        let because = SafeText::quoted(format!("the hook {name}").as_bytes(), 60);
+        let dir = Some(top.to_owned());
+        self.nested.push(nested(scene, call, Code::Argv(words), dir, Certainty::Always, because));
+    }
+
     fn add(&mut self, scene: &Scene<'_, '_>, call: &Call, code: Code, because: &str) {
         let dir = call.context.as_ref().map(top);
         let because = SafeText::quoted(because.as_bytes(), 60);
@@ -284,35 +310,25 @@ fn of_hooks(scene: &Scene<'_, '_>, call: &Call, config: &Config, found: &mut Fou
         .chain(hooks(&call.verb).iter().copied())
         .chain(changing.iter().copied())
     {
-        let mut hook = folder.join(name);
-        if own.as_ref().is_some_and(|own| is_of_net(&hook, name, own, scene)) {
-            hook = behind.join(name);
+        let hook = folder.join(name);
+        let is_net = own.as_ref().is_some_and(|own| is_of_net(&hook, name, own));
+        // A script of the net's goes on to the repository's own. Where the line may have changed files, both count.
+        let stays = !is_net || !matches!(scene.shell.file(&hook), FileSeen::AsOnDisk);
+        let hooks = stays.then(|| hook.clone()).into_iter().chain(is_net.then(|| behind.join(name)));
+        for hook in hooks.filter(|hook| is_there(hook, scene)) {
+            found.hook(scene, call, name, &hook, &top);
         }
-        if !is_there(&hook, scene) {
-            continue;
-        }
-        let rest = Value::Unknown(UnknownValue {
-            why: "what git gives the hook".into(),
-            span: scene.command.span.clone(),
-            prefix: BString::default(),
-            suffix: BString::default(),
-            many: true,
-        });
-        let words = vec![Value::Known(BString::from(hook.as_os_str().as_encoded_bytes())), rest];
-        let because = SafeText::quoted(format!("the hook {name}").as_bytes(), 60);
-        found.nested.push(nested(scene, call, Code::Argv(words), Some(top.clone()), Certainty::Always, because));
     }
 }
 
 /// Whether a hook is, byte for byte, what `tyran install git` wrote: it scans what git is about to do,
 /// and goes on to the repository's own hook. So will one that the net places once it is needed.
-fn is_of_net(hook: &Path, name: &str, own: &Own, scene: &Scene<'_, '_>) -> bool {
+fn is_of_net(hook: &Path, name: &str, own: &Own) -> bool {
     let Some(role) = names::role(name) else { return false };
     if names::AT_EVERY_CHANGE.contains(&name) && hook.parent() == Some(&own.folder) && !hook.exists() {
         return true;
     }
-    matches!(scene.shell.file(hook), FileSeen::AsOnDisk)
-        && std::fs::read(hook).is_ok_and(|script| script == expected_script(name, role, &own.program, &own.folder))
+    std::fs::read(hook).is_ok_and(|script| script == expected_script(name, role, &own.program, &own.folder))
 }
 
 /// `git hook run NAME`.

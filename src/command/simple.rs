@@ -341,6 +341,8 @@ pub trait ShellState {
 pub struct Effect {
     /// Code that it runs in turn (`!alias`, `submodule foreach`, `rebase --exec`, editors, hooks …).
     pub run: Vec<Nested>,
+    /// The same where the code lies in files that the command itself does not change, so that it can be read.
+    pub run_as_now: Vec<Nested>,
     /// Files (absolute) that it writes or removes.
     pub writes: Vec<(PathBuf, Content)>,
     /// Whether it may change any file besides those, so that scripts read later cannot be relied on.

@@ -65,6 +65,72 @@ fn commit_of_a_secret_is_stopped() {
 }
 
 #[test]
+fn secret_that_another_hook_stages_is_stopped_at_the_push_at_the_latest() {
+    for its_place in [".git/hooks/pre-commit", ".husky/pre-commit", ".git/hooks/prepare-commit-msg"] {
+        let sandbox = Sandbox::new();
+        let repo = sandbox.repo("work");
+        repo.commit("readme.txt", "nothing here\n");
+        // As a formatter does that changes what is about to be committed. The secret stands in no script.
+        let secret = format!("GITHUB_TOKEN={}\n", planted::github_token(9));
+        fs::write(sandbox.path("elsewhere.txt"), secret).unwrap();
+        hook(&repo.dir.join(its_place), "#!/bin/sh\ncp ../elsewhere.txt app.env && git add app.env\n");
+        if its_place.starts_with(".husky") {
+            repo.git(&["config", "core.hooksPath", ".husky"]);
+        }
+        let net = sandbox.tyran().current_dir(&repo.dir).args(["install", "git", "--repo"]).output().unwrap();
+        assert!(net.status.success(), "{}", shown(&net));
+        repo.write("other.txt", "clean\n").git(&["add", "other.txt"]);
+        let committed = git(&repo, &["commit", "-q", "-m", "change"]);
+        if committed.status.success() {
+            if !its_place.ends_with("pre-commit") {
+                // git has made the tree by then; what was staged since is in the next commit.
+                let next = git(&repo, &["commit", "-q", "--no-verify", "-m", "next"]);
+                assert!(next.status.success(), "{its_place}: {}", shown(&next));
+            }
+            assert!(repo.git(&["show", "HEAD:app.env"]).contains("GITHUB_TOKEN"), "the hook ran: {its_place}");
+            let pushed = git(&repo, &["push", "-q", "origin", "main"]);
+            assert!(!pushed.status.success(), "{its_place}: {}", shown(&pushed));
+            assert!(shown(&pushed).contains("app.env"), "{its_place}: {}", shown(&pushed));
+        } else {
+            assert!(shown(&committed).contains("app.env"), "{its_place}: {}", shown(&committed));
+        }
+        assert_eq!(sandbox.git("work.git", &["for-each-ref"]), "", "{its_place}");
+    }
+}
+
+#[test]
+fn hook_that_pushes_past_the_net_is_a_bypass_whatever_starts_it() {
+    let sandbox = Sandbox::new();
+    let repo = sandbox.repo("work");
+    repo.commit("readme.txt", "nothing here\n");
+    repo.git(&["switch", "-q", "-c", "side"]);
+    repo.commit("side.txt", "side\n");
+    repo.git(&["switch", "-q", "main"]);
+    installed(&sandbox, &[]);
+    for (name, line) in [
+        ("post-merge", "git merge side"),
+        ("prepare-commit-msg", "git merge --no-ff side"),
+        ("post-checkout", "git checkout side"),
+        ("post-checkout", "git switch side"),
+        ("post-commit", "git cherry-pick side"),
+        ("pre-rebase", "git rebase main side"),
+        ("post-rewrite", "git rebase side"),
+        ("post-commit", "git revert --no-edit HEAD"),
+    ] {
+        let path = repo.dir.join(".git/hooks").join(name);
+        hook(&path, "#!/bin/sh\ngit push --no-verify origin main\n");
+        let mut tyran = sandbox.tyran();
+        let output = tyran.current_dir(&repo.dir).args(["scan-command", "--", line]).output().unwrap();
+        assert_eq!(output.status.code(), Some(3), "{name}: {line}: {}", shown(&output));
+        hook(&path, "#!/bin/sh\nexit 0\n");
+        let mut tyran = sandbox.tyran();
+        let output = tyran.current_dir(&repo.dir).args(["scan-command", "--", line]).output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{name}: {line}: {}", shown(&output));
+        fs::remove_file(&path).unwrap();
+    }
+}
+
+#[test]
 fn secret_in_a_message_is_stopped() {
     let sandbox = Sandbox::new();
     let repo = sandbox.repo("work");

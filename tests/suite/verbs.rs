@@ -79,7 +79,7 @@ impl Line {
             wrappers: Vec::new(),
         };
         let effect = self.meaning.simple(&command, &World2(&self.world), &mut self.plan);
-        self.nested.extend(effect.run.iter().map(|nested| nested.code.clone()));
+        self.nested.extend(effect.run_as_now.iter().chain(&effect.run).map(|nested| nested.code.clone()));
         effect
     }
 

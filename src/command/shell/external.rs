@@ -495,6 +495,9 @@ impl Walk<'_, '_> {
             };
             self.disk.write(path, content, self.uncertain == 0 && !shell.dead);
         }
+        for nested in effect.run_as_now {
+            self.run_nested(nested, &dir, shell);
+        }
         self.disk.anything |= effect.changes_files;
         for nested in effect.run {
             self.run_nested(nested, &dir, shell);

@@ -99,10 +99,44 @@ pub fn uploads(
         (Reach::Hook, Some(remote)) => tracking(world, git, remote)?,
         (Reach::Hook, None) | (Reach::All, _) => Vec::new(),
     };
-    let pointers = pointers(store, tips, &boundary)?;
+    let pointers = pointers(store, store.reachable(tips, &boundary)?)?;
     if pointers.is_empty() {
         return Ok(None);
     }
+    let (part, notes) = held(&stores, pointers)?;
+    let destination = Destination { url: config.endpoint(world, git, to), refs: Vec::new() };
+    Ok(Some(Uploads { part, destination, notes }))
+}
+
+/// What the pointers among the objects of a commit name, where a push of it would upload that: the objects are
+/// found as `scratch` sees the repository. Also what a person should know.
+///
+/// # Errors
+/// When configuration or objects cannot be read.
+pub fn of_commit(
+    world: &World,
+    git: &GitContext,
+    scratch: &GitContext,
+    items: &[Item],
+) -> Result<Option<(Part, Vec<SafeText>)>, Fault> {
+    if !items.iter().any(may_be_pointer) {
+        return Ok(None);
+    }
+    let config = Config::read(world, git)?;
+    if !config.hook_uploads(git) {
+        return Ok(None);
+    }
+    let store = ObjectStore::open(world, scratch)?;
+    let stores = config.stores(&store);
+    let pointers = pointers(&store, items.iter().cloned())?;
+    if stores.is_empty() || pointers.is_empty() {
+        return Ok(None);
+    }
+    held(&stores, pointers).map(Some)
+}
+
+/// The content that pointers name, as far as it is here.
+fn held(stores: &[PathBuf], pointers: BTreeMap<[u8; 32], Option<BString>>) -> Result<(Part, Vec<SafeText>), Fault> {
     let mut held = Held::default();
     let mut items = Vec::new();
     let mut missing = 0;
@@ -123,8 +157,7 @@ pub fn uploads(
             "LFS: the content of {missing} pointer(s) is not here and cannot be uploaded from here"
         )));
     }
-    let destination = Destination { url: config.endpoint(world, git, to), refs: Vec::new() };
-    Ok(Some(Uploads { part: Part { items, source: Box::new(held) }, destination, notes }))
+    Ok((Part { items, source: Box::new(held) }, notes))
 }
 
 /// The same where it is not known which refs are meant: every branch and tag, and `HEAD`.
@@ -146,17 +179,18 @@ fn tracking(world: &World, git: &GitContext, remote: &BStr) -> Result<Vec<Object
     Ok(listed.lines().filter_map(|line| ObjectId::from_hex(line).ok()).collect())
 }
 
+/// Whether an object is of a pointer's kind and size.
+fn may_be_pointer(item: &Item) -> bool {
+    item.kind == ItemKind::Blob && item.size >= POINTER_LEAST && item.size <= POINTER_LIMIT
+}
+
 /// Every pointer's digest, with a path that it is seen under.
 fn pointers(
     store: &Arc<ObjectStore>,
-    tips: &[ObjectId],
-    boundary: &[ObjectId],
+    items: impl IntoIterator<Item = Item>,
 ) -> Result<BTreeMap<[u8; 32], Option<BString>>, Fault> {
     let mut found = BTreeMap::new();
-    for item in store.reachable(tips, boundary)? {
-        if item.kind != ItemKind::Blob || item.size < POINTER_LEAST || item.size > POINTER_LIMIT {
-            continue;
-        }
+    for item in items.into_iter().filter(may_be_pointer) {
         let Some(oid) = item.oid else { continue };
         let (kind, bytes) = store.whole(&oid, POINTER_LIMIT)?;
         if kind == Kind::Blob

@@ -78,6 +78,33 @@ fn content_of_every_commit_of_the_push_is_read() {
 }
 
 #[test]
+fn content_that_the_line_commits_before_it_pushes_is_read() {
+    let sandbox = Sandbox::new();
+    let repo = sandbox.repo("r");
+    repo.commit(".gitattributes", "*.bin filter=lfs\n");
+    repo.commit("old.bin", pointer("old content\n"));
+    repo.git(&["push", "-q", "origin", "main"]);
+    for content in ["old content\n", "staged content\n"] {
+        store(&repo, content);
+    }
+    repo.write("big.bin", pointer("staged content\n")).git(&["add", "big.bin"]);
+    let listed = |line: &str| {
+        let mut tyran = sandbox.tyran();
+        tyran.current_dir(&repo.dir).args(["payload", "command", "--format", "json", "--", line]);
+        let listed: serde_json::Value = serde_json::from_slice(&tyran.output().unwrap().stdout).unwrap();
+        let items = listed["items"].as_array().unwrap().clone();
+        let lfs = items.into_iter().filter(|item| item["kind"] == "lfs");
+        lfs.map(|item| item["oid"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let line = "git commit -qm x && git push -q";
+    assert!(listed(line).is_empty(), "without the hook nothing is uploaded");
+    hook(&repo);
+    assert_eq!(listed(line), [digest("staged content\n")]);
+    assert_eq!(listed("git commit -qm x -- big.bin; git push -q"), [digest("staged content\n")]);
+    assert_eq!(listed("git mv old.bin moved.bin && git commit -qm x && git push -q"), [digest("staged content\n")]);
+}
+
+#[test]
 fn without_the_hook_a_push_uploads_nothing() {
     let sandbox = Sandbox::new();
     let repo = replaced(&sandbox);

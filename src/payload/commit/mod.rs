@@ -124,11 +124,16 @@ fn trees_of(stage: &Stage<'_>, commits: &[String]) -> Result<Vec<String>, Fault>
 }
 
 /// Puts objects, files and texts together.
-fn assemble(stage: Stage<'_>, mut wanted: Wanted, message: Message) -> Result<Payload, Fault> {
+fn assemble(mut stage: Stage<'_>, mut wanted: Wanted, message: Message) -> Result<Payload, Fault> {
     for commit in &message.commits {
         wanted.add(commit, None);
     }
     let mut parts: Vec<super::Part> = parts::part(&stage, wanted)?.into_iter().collect();
+    let objects = parts.first().map(|part| part.items.as_slice()).unwrap_or_default();
+    if let Some((content, notes)) = super::lfs::of_commit(stage.world, &stage.real, &stage.context, objects)? {
+        parts.push(content);
+        stage.notes.extend(notes);
+    }
     let mut files: Vec<_> = message.files;
     files.extend(stage.files.iter().cloned());
     if !files.is_empty() {

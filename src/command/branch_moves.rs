@@ -20,6 +20,8 @@ pub(super) struct BranchMoves {
     replaced: Option<Replaced>,
     /// Whether commits of the line are on top, so that an amend rewrites one of them.
     on_top: bool,
+    /// The branch that a rebase moves to `HEAD` once it is done.
+    rebased: Option<BString>,
 }
 
 #[derive(Clone, Debug)]
@@ -64,6 +66,37 @@ impl BranchMoves {
         self.on_top = true;
     }
 
+    /// A rebase goes on: once it is done, the branch that it is about stands on what is checked out now. Where
+    /// that is not certain, the branch may be as it is as well.
+    pub(super) fn resumed(&mut self, branch: Option<BString>, chain: u64, certain: bool) {
+        let plain = !self.on_top && self.replaced.is_none() && self.brought.is_empty();
+        if !certain {
+            self.replaced = None;
+        } else if plain {
+            self.replaced = Some(Replaced { chain, by: vec!["HEAD".into()] });
+        }
+        self.rebased = branch;
+        self.on_top = true;
+    }
+
+    /// Whether what it brings in is the same whatever is checked out.
+    pub(super) fn brings_by_name(&self) -> bool {
+        let is_relative = |revision: &BString| {
+            revision.starts_with(b"HEAD") || revision.starts_with(b"@") || revision.contains_str("@{")
+        };
+        !self.brought.iter().any(is_relative)
+    }
+
+    /// Whether a rebase goes on.
+    pub(super) fn is_rebasing(&self) -> bool {
+        self.rebased.is_some()
+    }
+
+    /// Whether this is the branch of a rebase that goes on.
+    pub(super) fn is_rebased(&self, branch: &BString) -> bool {
+        self.rebased.as_ref() == Some(branch)
+    }
+
     /// Whether it stands elsewhere than now.
     pub(super) fn is_moved(&self) -> bool {
         self.on_top || self.brings()
@@ -71,7 +104,16 @@ impl BranchMoves {
 
     /// Whether it stands on something else than what is there now, or a commit on top of that.
     pub(super) fn brings(&self) -> bool {
-        self.replaced.is_some() || !self.brought.is_empty()
+        self.replaced.is_some() || self.rebased.is_some() || !self.brought.is_empty()
+    }
+
+    /// What any branch may have got, where another one is checked out than now.
+    pub(super) fn brought(&self) -> Vec<OsString> {
+        let rebased = self.rebased.iter().flat_map(|branch| ["HEAD".into(), branch.clone()]);
+        let mut revisions: Vec<BString> = self.brought.iter().cloned().chain(rebased).collect();
+        revisions.sort();
+        revisions.dedup();
+        revisions.iter().map(to_os_string).collect()
     }
 
     /// What the current branch stands on for a push in this list; nothing when it is as now.
@@ -79,8 +121,8 @@ impl BranchMoves {
         let replaced = self.replaced.as_ref().filter(|replaced| chain != 0 && replaced.chain == chain);
         let mut tips = match replaced {
             Some(replaced) => replaced.by.clone(),
-            None if self.brought.is_empty() => return Vec::new(),
-            None => vec![BString::from("HEAD")],
+            None if self.brought.is_empty() && self.rebased.is_none() => return Vec::new(),
+            None => std::iter::once("HEAD".into()).chain(self.rebased.clone()).collect(),
         };
         tips.extend(self.brought.iter().cloned());
         tips.sort();

@@ -15,7 +15,6 @@ use super::git_verbs::below;
 use super::meaning::{Meaning, Scene};
 use super::options::Arg;
 use super::plan::GitContext;
-use super::simple::to_os_string;
 
 /// What is fetched from a repository of this machine.
 #[derive(Debug)]
@@ -40,7 +39,6 @@ impl Meaning {
         if ["mirror", "tags", "follow-tags"].iter().any(|name| read.is_on(name)) {
             return false;
         }
-        let world = scene.shell.world();
         read.operands.iter().skip(1).filter_map(Arg::known).all(|word| {
             let bare = word.strip_prefix(b"+").unwrap_or(word);
             let source = bare.rfind_byte(b':').map_or(bare, |at| bare.get(..at).unwrap_or_default());
@@ -50,11 +48,7 @@ impl Meaning {
                 &["refs/heads/", "refs/tags/"]
             };
             matches!(source, b"" | b"HEAD" | b"@")
-                || folders.iter().any(|folder| {
-                    let name = to_os_string([folder.as_bytes(), source].concat());
-                    let args = ["show-ref".into(), "--verify".into(), "-q".into(), "--".into(), name];
-                    world.git(git, args).run().is_ok_and(|done| done.status.success())
-                })
+                || folders.iter().any(|folder| scene.has_ref(git, &[folder.as_bytes(), source].concat()))
         })
     }
 

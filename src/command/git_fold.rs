@@ -1,7 +1,7 @@
 //! What some reading commands of git print, so that a line which uses it stays readable.
 //!
-//! Promise: only questions about where the repository is, what is checked out and what is configured
-//! are asked, with fixed words of ours, and only while nothing earlier on the line may have changed
+//! Promise: only questions about where the repository is, what is checked out, what is configured and which files
+//! differ are asked, with fixed words of ours, and only while nothing earlier on the line may have changed
 //! the answer. `git push origin "$(git branch --show-current)"` is then an exact plan.
 
 use bstr::{BStr, ByteSlice};
@@ -15,7 +15,13 @@ use super::simple::Value;
 pub(super) fn output(meaning: &mut Meaning, scene: &Scene<'_, '_>, call: &Call) -> Option<Vec<u8>> {
     let words: Vec<&BStr> = call.args.iter().map(Value::known).collect::<Option<_>>()?;
     let words: Vec<&str> = words.iter().map(|word| word.to_str().ok()).collect::<Option<_>>()?;
-    if !is_question(&call.verb, &words) || !meaning.is_as_now() || scene.shell.anything_may_have_changed() {
+    if !meaning.is_as_now() || scene.shell.anything_may_have_changed() {
+        return None;
+    }
+    if lists_names(&call.verb, &words) {
+        return names(meaning, scene, call.context.as_ref()?, &call.verb, &words);
+    }
+    if !is_question(&call.verb, &words) {
         return None;
     }
     if call.verb == "config" && !meaning.overlay.is_empty() {
@@ -33,6 +39,59 @@ pub(super) fn output(meaning: &mut Meaning, scene: &Scene<'_, '_>, call: &Call) 
     let asked = std::iter::once(call.verb.as_str()).chain(words);
     let done = scene.shell.world().git(context, asked).run().ok()?;
     Some(done.stdout)
+}
+
+/// Names of files that differ, or that are not tracked, as git lists them. Comparing runs clean filters: git-lfs'
+/// own is left out, which takes nothing from what differs; with any other the names stay unknown.
+fn names(
+    meaning: &mut Meaning,
+    scene: &Scene<'_, '_>,
+    context: &GitContext,
+    verb: &str,
+    words: &[&str],
+) -> Option<Vec<u8>> {
+    if !scene.shell.written().is_empty() || meaning.has_staged() || super::git_globals::find(context).is_none() {
+        return None;
+    }
+    let mut asked: Vec<String> = Vec::new();
+    for setting in meaning.config(scene, context).iter().filter(|setting| setting.key.starts_with(b"filter.")) {
+        let is_program = [&b".clean"[..], b".process"].iter().any(|end| setting.key.ends_with(end));
+        let text = setting.value.as_ref().map(|value| value.as_bstr()).unwrap_or_default();
+        match setting.key.strip_prefix(b"filter.lfs.") {
+            Some(name) if is_program && text.starts_with(b"git-lfs ") => {
+                asked.extend(["-c".into(), format!("filter.lfs.{}=", name.to_str_lossy())]);
+                asked.extend(["-c".into(), "filter.lfs.required=false".into()]);
+            }
+            Some(_) | None if is_program && !text.is_empty() => return None,
+            Some(_) | None => {}
+        }
+    }
+    asked.push(verb.to_owned());
+    asked.extend((verb == "diff").then(|| "--ignore-submodules=dirty".to_owned()));
+    asked.extend(words.iter().map(|word| (*word).to_owned()));
+    let done = scene.shell.world().git(context, asked).run().ok()?;
+    done.status.success().then_some(done.stdout)
+}
+
+fn lists_names(verb: &str, words: &[&str]) -> bool {
+    match verb {
+        "diff" => {
+            words.contains(&"--name-only")
+                && words.iter().all(|word| {
+                    matches!(*word, "--name-only" | "--cached" | "--staged" | "--no-renames" | "HEAD")
+                        || word
+                            .strip_prefix("--diff-filter=")
+                            .is_some_and(|kinds| kinds.bytes().all(|kind| kind.is_ascii_alphabetic()))
+                })
+        }
+        "ls-files" => words.iter().all(|word| {
+            matches!(
+                *word,
+                "-m" | "--modified" | "-d" | "--deleted" | "-o" | "--others" | "--exclude-standard" | "-c" | "--cached"
+            )
+        }),
+        _ => false,
+    }
 }
 
 /// `git rev-parse --git-path hooks/NAME`. Our own calls of git set another folder, so they are not asked.

@@ -5,7 +5,7 @@
 
 use std::path::PathBuf;
 
-use bstr::{BString, ByteSlice};
+use bstr::{BStr, BString, ByteSlice};
 
 use super::git::{Call, nested, top};
 use super::git_verbs::{commits, options, publishing, sub_command};
@@ -13,6 +13,7 @@ use super::meaning::{Changes, Meaning, Scene, arguments, inert};
 use super::options::{Arg, Options};
 use super::plan::CommitVerb;
 use super::simple::{Certainty, Code, Effect, Value};
+use super::underway::Underway;
 
 /// Verbs that make commits unless an option says otherwise.
 pub(super) fn commit_like(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, call: &Call) -> Effect {
@@ -20,11 +21,13 @@ pub(super) fn commit_like(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, call
     let mut effect = Effect { changes_files: true, ..inert() };
     let ends = ["abort", "quit", "show-current-patch", "edit-todo"].iter().any(|name| options.is_on(name));
     if ends && !options.unknown {
-        // What comes back was there before.
-        meaning.changes(Changes::Refs);
+        ends_operation(meaning, scene, call, &options);
         return effect;
     }
+    let goes_on = goes_on(&options);
     let makes_none = match call.verb.as_str() {
+        // What was resolved since it stopped is recorded for the first time.
+        _ if goes_on => false,
         "merge" => options.is_on("ff-only") || options.is_on("squash") || options.is_off("commit"),
         // What these make anew was committed, and read, before; taking a secret out of commits that
         // were not pushed yet must stay possible.
@@ -50,7 +53,7 @@ pub(super) fn commit_like(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, call
     if let Some(context) = &call.context {
         meaning.stage(scene, context, &call.verb, &call.args);
     }
-    moves_branch(meaning, call, &options);
+    moves_branch(meaning, scene, call, &options);
     effect
 }
 
@@ -59,19 +62,85 @@ fn no_commit(options: &Options) -> bool {
     options.given.iter().any(|given| given.name == "commit" && !given.on)
 }
 
-/// What more leaves with a later push. A rebase, a revert, a pick and a pull rewrite what the current
-/// branch holds now, add what comes from elsewhere, or record what is a commit of the plan: what leaves
-/// from here stays the same. A merge brings the branches that it names.
-fn moves_branch(meaning: &mut Meaning, call: &Call, options: &Options) {
-    let named: Option<Vec<BString>> = options.operands.iter().map(|arg| Some(arg.known()?.to_owned())).collect();
+/// Whether an operation that git has stopped in the middle of goes on.
+fn goes_on(options: &Options) -> bool {
+    ["continue", "skip", "resolved"].iter().any(|name| options.is_on(name))
+}
+
+/// What more leaves with a later push. A revert, a pick and mails record what is a commit of the plan. A rebase
+/// rewrites what the current branch holds now, on top of what it names; a merge brings the branches that it
+/// names, and a pull what it follows.
+fn moves_branch(meaning: &mut Meaning, scene: &Scene<'_, '_>, call: &Call, options: &Options) {
+    let named: Option<Vec<BString>> = options.operands.iter().map(|arg| arg.known().map(as_revision)).collect();
+    let follows = || vec![BString::from("@{upstream}")];
     match (call.verb.as_str(), named) {
+        ("rebase", _) if goes_on(options) => resumes(meaning, scene, call),
+        ("merge", _) if goes_on(options) => meaning.branch.merged(merge_heads(call)),
         ("merge", Some(_)) if options.is_on("squash") && !options.unknown => {}
         ("merge", Some(named)) if !options.unknown && !named.is_empty() => meaning.branch.merged(named),
-        ("merge", _) if options.is_on("continue") => meaning.changes(Changes::Refs),
-        ("merge", Some(_)) if !options.unknown => meaning.branch.merged(vec!["@{upstream}".into()]),
+        ("merge" | "pull", Some(named)) if !options.unknown && named.is_empty() => meaning.branch.merged(follows()),
         ("pull" | "revert" | "am" | "cherry-pick", _) if !options.unknown => meaning.branch.committed(),
-        ("rebase", _) if options.operands.len() < 2 && options.value("exec").is_none() => meaning.branch.committed(),
+        ("rebase", Some(mut named))
+            if !options.unknown && named.len() < 2 && options.value("exec").is_none() && !options.is_on("root") =>
+        {
+            let onto: Option<Vec<BString>> = options.values("onto").map(|arg| arg.known().map(as_revision)).collect();
+            match onto {
+                Some(onto) if !onto.is_empty() => named = onto.into_iter().flat_map(ends).collect(),
+                Some(_) if named.is_empty() => named = follows(),
+                Some(_) => {}
+                None => return meaning.changes(Changes::Refs),
+            }
+            meaning.branch.merged(named);
+        }
         _ => meaning.changes(Changes::Refs),
+    }
+}
+
+/// A revision that a verb takes: `-` is what was checked out before.
+fn as_revision(word: &BStr) -> BString {
+    if word == "-" { "@{-1}".into() } else { word.into() }
+}
+
+/// Both ends of `a...b`, which stands for where they meet; the word itself otherwise.
+fn ends(revision: BString) -> Vec<BString> {
+    match revision.split_once_str("...") {
+        Some((left, right)) => {
+            let end = |end: &[u8]| BString::from(if end.is_empty() { b"HEAD".as_slice() } else { end });
+            vec![end(left), end(right)]
+        }
+        None => vec![revision],
+    }
+}
+
+/// An operation is given up: what comes back was there before. A merge, picks and mails leave the branch where it
+/// is or go back on it; a rebase leaves for the branch that it is about, which it has not moved yet.
+fn ends_operation(meaning: &mut Meaning, scene: &Scene<'_, '_>, call: &Call, options: &Options) {
+    match call.verb.as_str() {
+        "merge" | "cherry-pick" | "revert" | "am" => meaning.branch.committed(),
+        "rebase" if !options.is_on("abort") => {}
+        "rebase" => match call.context.as_ref().and_then(Underway::of).and_then(|underway| underway.rebased_branch()) {
+            Some(branch) => {
+                let certain = scene.command.certainty == Certainty::Always;
+                meaning.checks_out(branch, if certain { scene.command.chain } else { 0 });
+            }
+            None => meaning.changes(Changes::Refs),
+        },
+        _ => meaning.changes(Changes::Refs),
+    }
+}
+
+/// The other sides of a merge that is committed now.
+pub(super) fn merge_heads(call: &Call) -> Vec<BString> {
+    call.context.as_ref().and_then(Underway::of).map(|underway| underway.merge_heads()).unwrap_or_default()
+}
+
+/// A rebase goes on: once it is done its branch is checked out, and stands on what is checked out now.
+fn resumes(meaning: &mut Meaning, scene: &Scene<'_, '_>, call: &Call) {
+    let certain = scene.command.certainty == Certainty::Always && meaning.is_named_by_nothing_new();
+    let branch = call.context.as_ref().and_then(Underway::of).and_then(|underway| underway.rebased_branch());
+    meaning.branch.resumed(branch.clone(), scene.command.chain, certain);
+    if let Some(branch) = branch {
+        meaning.checks_out(branch, if certain { scene.command.chain } else { 0 });
     }
 }
 
@@ -80,6 +149,11 @@ fn exec_of_rebase(scene: &Scene<'_, '_>, call: &Call, options: &Options) -> Vec<
         return Vec::new();
     }
     let mut code: Vec<Value> = options.values("exec").map(value_of).collect();
+    if goes_on(options)
+        && let Some(underway) = call.context.as_ref().and_then(Underway::of)
+    {
+        code.extend(underway.commands().into_iter().map(Value::Known));
+    }
     if call.verb == "filter-branch" {
         let mut words = call.args.iter();
         while let Some(word) = words.next() {

@@ -49,7 +49,14 @@ pub(super) fn stages(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, call: &Ca
                 meaning.changes(Changes::Refs);
                 meaning.changes(Changes::Head);
             }
-            None => meaning.changes(Changes::Head),
+            None => match checked_out(scene, context, call) {
+                CheckedOut::Branch(branch) => {
+                    let certain = scene.command.certainty == Certainty::Always;
+                    meaning.checks_out(branch, if certain { scene.command.chain } else { 0 });
+                }
+                CheckedOut::Paths => {}
+                CheckedOut::Unknown => meaning.changes(Changes::Head),
+            },
         },
         "reset" => match moves_branch_to(scene, context, call) {
             Moves::Nowhere => {}
@@ -65,6 +72,53 @@ pub(super) fn stages(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, call: &Ca
         _ => {}
     }
     effect
+}
+
+/// What a checkout or a switch checks out.
+enum CheckedOut {
+    /// A branch that is there now, by its full name.
+    Branch(BString),
+    /// Files; the branch stays.
+    Paths,
+    Unknown,
+}
+
+/// Options that change nothing of what is checked out.
+const HARMLESS_OF_CHECKOUT: &[&str] =
+    &["-q", "--quiet", "-f", "--force", "--progress", "--no-progress", "--discard-changes"];
+
+fn checked_out(scene: &Scene<'_, '_>, context: &GitContext, call: &Call) -> CheckedOut {
+    let known: Option<Vec<&BStr>> = call.args.iter().map(Value::known).collect();
+    let Some(known) = known else { return CheckedOut::Unknown };
+    let (options, operands): (Vec<&BStr>, Vec<&BStr>) = known.into_iter().partition(|word| word.starts_with(b"-"));
+    if !options.iter().all(|option| HARMLESS_OF_CHECKOUT.iter().any(|known| *option == *known)) {
+        return CheckedOut::Unknown;
+    }
+    let name = match operands.as_slice() {
+        [name] => *name,
+        // A revision and paths, or paths alone.
+        [_, _, ..] if call.verb == "checkout" => return CheckedOut::Paths,
+        _ => return CheckedOut::Unknown,
+    };
+    let branch = [b"refs/heads/", name.as_bytes()].concat();
+    if scene.has_ref(context, &branch) {
+        return CheckedOut::Branch(branch.into());
+    }
+    let is_path = call.verb == "checkout"
+        && scene.path(name).is_some_and(|path| path.symlink_metadata().is_ok())
+        && !may_name_commit(scene, context, name);
+    if is_path { CheckedOut::Paths } else { CheckedOut::Unknown }
+}
+
+/// Whether a word may stand for a commit, or for a branch of a remote that a checkout would make one of.
+fn may_name_commit(scene: &Scene<'_, '_>, context: &GitContext, word: &BStr) -> bool {
+    let world = scene.shell.world();
+    let revision = ["rev-parse", "--verify", "--quiet", "--end-of-options"].map(std::ffi::OsString::from);
+    let names_one = world.git(context, revision.into_iter().chain([to_os_string(word)])).run();
+    let of_remotes = world.git(context, ["for-each-ref", "--format=%(refname)", "refs/remotes"]).stdout();
+    let end = [b"/", word.as_bytes()].concat();
+    !names_one.is_ok_and(|done| !done.status.success())
+        || !of_remotes.is_ok_and(|listed| !listed.lines().any(|name| name.ends_with(&end)))
 }
 
 /// Where a reset moves the current branch.
@@ -176,6 +230,12 @@ pub(super) fn refs(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, call: &Call
             let dir = call.context.as_ref().map(top);
             effect.run.push(nested(scene, call, Code::Argv(words), dir, Certainty::Maybe, "git bisect run".into()));
         }
+    }
+    if call.verb == "worktree"
+        && let Some(context) = &call.context
+    {
+        // What is pushed from the new work tree is pushed from here.
+        meaning.cloned.push(git_globals::directory(&context.dir, &context.globals));
     }
     meaning.changes(match call.verb.as_str() {
         "worktree" => Changes::Everything,

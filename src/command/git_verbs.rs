@@ -10,7 +10,7 @@ use bstr::{BStr, ByteSlice};
 
 use super::git::{Call, nested, top};
 use super::git_globals::{self, normal_key};
-use super::git_history::{commit_like, notes, stash, tag, value_of};
+use super::git_history::{commit_like, merge_heads, notes, stash, tag, value_of};
 use super::git_moves::{self, operands};
 use super::git_table::{self, grammar};
 use super::meaning::{Changes, Meaning, Scene, arguments, inert};
@@ -156,9 +156,29 @@ pub(super) fn publishing(meaning: &Meaning, scene: &mut Scene<'_, '_>, call: &Ca
 
 fn push(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, call: &Call, via: PushVia) -> Effect {
     if let Some(context) = publishing(meaning, scene, call) {
+        let goes_here = goes_into_itself(&context, call);
         meaning.push(scene, context, arguments(&call.args), via);
+        if goes_here {
+            meaning.changes(Changes::Refs);
+        }
     }
     inert()
+}
+
+/// Whether a push may lead into the repository that it starts from (`git push . a:b`), where it moves branches.
+fn goes_into_itself(context: &GitContext, call: &Call) -> bool {
+    let options = options(call, &call.verb);
+    let Some(target) = options.operands.first().or(options.value("repo")) else { return false };
+    let Some(target) = target.known() else { return false };
+    let Some(place) = git_globals::find(context) else { return false };
+    // A path starts from the top of the work tree, as git does.
+    let base = place.top.clone().unwrap_or_else(|| git_globals::directory(&context.dir, &context.globals));
+    let path = below(&base, target.strip_prefix(b"file://").unwrap_or(target).as_bstr());
+    let Ok(path) = path.canonicalize() else { return false };
+    let there = GitContext { dir: path.clone(), env: git_setup::without_repository(context), globals: Vec::new() };
+    let Some(other) = git_globals::find(&there) else { return false };
+    let is_there = path.join(".git").exists() || other.git_dir.starts_with(&path);
+    is_there && other.common_dir().canonicalize().ok() == place.common_dir().canonicalize().ok()
 }
 
 fn commit(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, call: &Call) -> Effect {
@@ -173,8 +193,11 @@ fn commit(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, call: &Call) -> Effe
     if options.is_on("amend") && !options.unknown {
         let certain = scene.command.certainty == Certainty::Always && meaning.is_named_by_nothing_new();
         meaning.branch.amended(scene.command.chain, certain);
-    } else {
-        meaning.branch.committed();
+        return inert();
+    }
+    match merge_heads(call) {
+        heads if heads.is_empty() => meaning.branch.committed(),
+        heads => meaning.branch.merged(heads),
     }
     inert()
 }

@@ -38,8 +38,10 @@ pub struct Meaning {
     pub(super) branch: BranchMoves,
     /// Whether the line makes a repository.
     made: bool,
-    /// Whether another commit of here is checked out.
+    /// Whether another commit of here is checked out, and nobody can say which.
     head_moved: bool,
+    /// Branches that the line checks out, in its order.
+    checked_out: Vec<CheckedOut>,
     /// Copies of and links to programs that the line has made.
     pub(super) copies: BTreeMap<PathBuf, PathBuf>,
     /// Files whose text is in objects that the line makes and a later push would send.
@@ -66,6 +68,15 @@ pub(super) struct MadeRef {
     pub folder: &'static str,
     /// The name below it.
     pub name: BString,
+}
+
+/// A branch that the line checks out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct CheckedOut {
+    /// Its full name.
+    branch: BString,
+    /// The list joined by `&&` in which that happens; 0 where it is not certain.
+    chain: u64,
 }
 
 /// How much of a state may have changed.
@@ -119,17 +130,26 @@ pub(super) enum Changes {
 /// The words of a push; `None` is one or more that are not known.
 type Arguments = Vec<Option<OsString>>;
 
+/// A push as the line comes to it.
+struct Found {
+    args: Arguments,
+    state: State,
+    /// The branch that is checked out by then, where it is another than now.
+    branch: Option<BString>,
+}
+
+impl Found {
+    fn new(args: Arguments, state: State) -> Self {
+        Self { args, state, branch: None }
+    }
+}
+
 /// Whether a push names its remote and only refs that are there now, so that it is the same whatever
 /// is checked out.
 fn names_old_refs(scene: &Scene<'_, '_>, git: &GitContext, args: &Arguments) -> bool {
     let Some(sources) = made_refs::sources(args) else { return false };
-    let world = scene.shell.world();
     let is_there = |source: &BString| {
-        ["refs/heads/", "refs/tags/", ""].iter().any(|folder| {
-            let name = to_os_string([folder.as_bytes(), source].concat());
-            let args = ["show-ref".into(), "--verify".into(), "-q".into(), "--".into(), name];
-            world.git(git, args).run().is_ok_and(|done| done.status.success())
-        })
+        ["refs/heads/", "refs/tags/", ""].iter().any(|folder| scene.has_ref(git, &[folder.as_bytes(), source].concat()))
     };
     !sources.is_empty() && sources.iter().all(is_there)
 }
@@ -142,6 +162,12 @@ pub(super) struct Scene<'a, 'w> {
 }
 
 impl Scene<'_, '_> {
+    /// Whether a ref of this full name is there now.
+    pub(super) fn has_ref(&self, git: &GitContext, name: &[u8]) -> bool {
+        let args = ["show-ref".into(), "--verify".into(), "-q".into(), "--".into(), to_os_string(name)];
+        self.shell.world().git(git, args).run().is_ok_and(|done| done.status.success())
+    }
+
     /// Its directory.
     pub fn dir(&self) -> Option<&Path> {
         self.command.dir.known()
@@ -298,12 +324,38 @@ impl Meaning {
 
     /// Whether nothing on the line has changed refs or configuration so far.
     pub(super) fn is_as_now(&self) -> bool {
-        self.refs == Changed::Nothing && self.made_refs.is_empty() && !self.head_moved
+        self.refs == Changed::Nothing && self.made_refs.is_empty() && !self.moves_head()
     }
 
     /// Whether refs, or what is checked out, may be others than now, apart from commits on top.
     pub(super) fn has_moved_refs(&self) -> bool {
-        self.refs != Changed::Nothing || self.head_moved || self.branch.brings()
+        self.refs != Changed::Nothing || self.moves_head() || self.branch.brings()
+    }
+
+    /// Whether another branch or commit may be checked out than now.
+    fn moves_head(&self) -> bool {
+        self.head_moved || !self.checked_out.is_empty()
+    }
+
+    /// Remembers a branch, by its full name, that is checked out; `chain` as [`BranchMoves`] has it, 0 where it is
+    /// not certain.
+    pub(super) fn checks_out(&mut self, branch: BString, chain: u64) {
+        self.checked_out.push(CheckedOut { branch, chain });
+    }
+
+    /// What may be checked out for a push in this list: nothing for what is now.
+    fn heads(&self, chain: u64) -> Vec<Option<BString>> {
+        let mut heads = vec![None];
+        for checked_out in &self.checked_out {
+            if chain != 0 && checked_out.chain == chain {
+                heads.clear();
+            }
+            let head = Some(checked_out.branch.clone());
+            if !heads.contains(&head) {
+                heads.push(head);
+            }
+        }
+        heads
     }
 
     /// Whether configuration may be another.
@@ -354,18 +406,20 @@ impl Meaning {
         let differs = self.take_for_push(scene, &git, &args);
         let put = self.take_put(scene, &git);
         let (by_hand, written) = self.by_hand(scene, &git);
-        let chain = if self.head_moved { 0 } else { scene.command.chain };
-        let mut moved_to = MovedTo { revisions: self.branch.tips(chain), any_branch: self.head_moved };
-        moved_to.revisions.extend(written);
+        let chain = scene.command.chain;
+        let any_branch = self.head_moved || self.checked_out.iter().any(|one| !self.branch.is_rebased(&one.branch));
+        let mut revisions = if any_branch { self.branch.brought() } else { self.branch.tips(chain) };
+        revisions.extend(written);
         let followed = !self.branch.is_moved() || names_only(&args);
         let least = match (put, differs || !followed) {
             (true, _) => Changed::Anything,
             (false, true) => by_hand.max(Changed::Content),
             (false, false) => by_hand,
         };
-        for (args, state) in self.pushed(scene, &git, args, via) {
+        for found in self.pushed(scene, &git, args, via) {
+            let Found { args, state, branch } = found;
             let state = least.at_least(state);
-            let moved_to = moved_to.clone();
+            let moved_to = MovedTo { revisions: revisions.clone(), any_branch, branch };
             scene.plan.publishes.push(Publish::Push(PushRequest { git: git.clone(), args, state, via, moved_to }));
         }
     }
@@ -400,30 +454,30 @@ impl Meaning {
     }
 
     /// The pushes that one push of the line comes to, each with what it would find.
-    fn pushed(
-        &mut self,
-        scene: &Scene<'_, '_>,
-        git: &GitContext,
-        args: Arguments,
-        via: PushVia,
-    ) -> Vec<(Arguments, State)> {
+    fn pushed(&mut self, scene: &Scene<'_, '_>, git: &GitContext, args: Arguments, via: PushVia) -> Vec<Found> {
         let state = match git_globals::find(git) {
             Some(_) if !made_refs::leads_to_new_path(&args, git) || !self.may_be_made(scene) => self.refs.state(),
             Some(_) | None => State::Changed,
         };
         if state != State::AsNow || via != PushVia::Push {
-            return vec![(args, state)];
+            return vec![Found::new(args, state)];
         }
-        match (self.head_moved, self.made_refs.is_empty()) {
-            (false, true) => vec![(args, state)],
-            // Names that the line makes are not there yet; what they will stand for is.
-            (false, false) => match self.with_new_refs(scene, git, &args) {
-                Some(forms) => forms.into_iter().map(|args| (args, state)).collect(),
-                None => vec![(args, State::ContentChanged)],
-            },
-            (true, true) if names_old_refs(scene, git, &args) => vec![(args, state)],
-            (true, _) => vec![(args, State::ContentChanged)],
+        if !self.moves_head() && self.made_refs.is_empty()
+            || self.made_refs.is_empty() && !self.branch.is_rebasing() && names_old_refs(scene, git, &args)
+        {
+            return vec![Found::new(args, state)];
         }
+        // What is checked out decides what a push without words takes, and where it goes.
+        if self.head_moved || self.moves_head() && !(names_only(&args) && self.branch.brings_by_name()) {
+            return vec![Found::new(args, State::ContentChanged)];
+        }
+        // Names that the line makes are not there yet; what they will stand for is.
+        let forms =
+            if self.made_refs.is_empty() { Some(vec![args.clone()]) } else { self.with_new_refs(scene, git, &args) };
+        let Some(forms) = forms else { return vec![Found::new(args, State::ContentChanged)] };
+        let heads = self.heads(scene.command.chain);
+        let each = forms.iter().flat_map(|args| heads.iter().map(move |branch| (args, branch)));
+        each.map(|(args, branch)| Found { args: args.clone(), state, branch: branch.clone() }).collect()
     }
 
     /// `git subtree push`: new commits, whose trees and blobs are those of here.
@@ -473,6 +527,11 @@ impl Meaning {
         // not show it; a program that may stage as well is opaque by itself.
         let state = self.files.state();
         CommitRequest { git, verb, args, steps, written, state }
+    }
+
+    /// Whether the line stages something before.
+    pub(super) fn has_staged(&self) -> bool {
+        !self.steps.is_empty()
     }
 
     /// Remembers a staging command for the next commit.

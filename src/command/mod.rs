@@ -46,6 +46,7 @@ pub mod simple;
 mod startup;
 pub mod tamper;
 mod tripwire;
+mod underway;
 mod vcs;
 mod words;
 mod wrappers;

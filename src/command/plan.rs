@@ -190,6 +190,8 @@ pub struct MovedTo {
     pub revisions: Vec<OsString>,
     /// Whether it is not known which branch that is, so that any may bring them along.
     pub any_branch: bool,
+    /// The full name of the branch that is checked out by then; `None` when it is the one of now.
+    pub branch: Option<BString>,
 }
 
 /// How a push would leave; they differ in refspecs, hooks and boundary.

@@ -12,7 +12,7 @@ const REMOTES: &[&str] = &["work.git", "other.git", "lib.git"];
 
 /// Two repositories, each with a commit that was pushed and one that was not, work in progress in both, and
 /// an ordinary folder.
-fn template() -> Sandbox {
+pub fn template() -> Sandbox {
     let sandbox = Sandbox::new();
     for name in ["work", "lib"] {
         let repo = sandbox.repo(name);
@@ -29,7 +29,7 @@ fn template() -> Sandbox {
     sandbox
 }
 
-fn copy_of(template: &Sandbox) -> Sandbox {
+pub fn copy_of(template: &Sandbox) -> Sandbox {
     let sandbox = Sandbox::new();
     let from = template.path("").join(".");
     assert!(std::process::Command::new("cp").arg("-a").arg(from).arg(sandbox.path("")).status().unwrap().success());
@@ -52,7 +52,7 @@ fn arrived(sandbox: &Sandbox) -> BTreeSet<(String, String)> {
         .collect()
 }
 
-fn listed(sandbox: &Sandbox, line: &str) -> Value {
+pub fn listed(sandbox: &Sandbox, line: &str) -> Value {
     let mut tyran = sandbox.tyran();
     tyran.current_dir(sandbox.path("work")).args(["payload", "command", "--format", "json", "--", line]);
     let output = tyran.output().unwrap();
@@ -60,7 +60,7 @@ fn listed(sandbox: &Sandbox, line: &str) -> Value {
 }
 
 /// The ids of the items; a file without one is hashed as it is now.
-fn oids(sandbox: &Sandbox, listed: &Value) -> BTreeSet<String> {
+pub fn oids(sandbox: &Sandbox, listed: &Value) -> BTreeSet<String> {
     let items = listed["items"].as_array().unwrap();
     let of = |item: &Value| match (item["oid"].as_str(), item["kind"].as_str(), item["path"].as_str()) {
         (Some(oid), ..) => Some(oid.to_owned()),
@@ -75,7 +75,7 @@ fn oids(sandbox: &Sandbox, listed: &Value) -> BTreeSet<String> {
 
 /// What arrives of a line and was not listed: blobs, and whatever else was there before. Nothing is asked of
 /// a line that is refused.
-fn missing(template: &Sandbox, line: &str) -> Option<String> {
+pub fn missing(template: &Sandbox, line: &str) -> Option<String> {
     let sandbox = copy_of(template);
     let before = arrived(&sandbox);
     let here: BTreeSet<String> =

@@ -29,6 +29,7 @@ mod setup;
 mod staging;
 mod suppress;
 mod text;
+mod underway;
 mod upload;
 mod verbs;
 mod widest;

@@ -114,6 +114,58 @@ fn what_a_branch_of_the_line_may_leave_alone_is_read() {
 }
 
 #[test]
+fn what_a_step_would_take_away_is_read_where_it_may_come_to_nothing() {
+    for step in [
+        "test -d nowhere && git checkout -q -- a.txt",
+        "test -d nowhere && git restore a.txt",
+        "test -d nowhere && git reset -q --hard",
+        "test -d nowhere && git stash -q",
+        "test -d nowhere && git rm -qf a.txt",
+        "test -d nowhere && git rm -q --cached a.txt",
+        "test -d nowhere && git checkout -q side -- a.txt",
+        "grep -q nothing a.txt && git checkout -q side",
+        "git checkout -q -- a.txt no-such-file",
+        "git restore -q a.txt no-such-file",
+        "test -f .git/index.lock && rm .git/index.lock; true",
+    ] {
+        for commit in ["git commit -qam x", "git commit -q -m x a.txt", "git add -u; git commit -qm x"] {
+            records(CHANGED, &format!("{step}; {commit}"));
+        }
+    }
+    let locked = ["echo T=@TOKEN@ >> a.txt && touch .git/index.lock"];
+    records(&locked, "git checkout -q -- a.txt; rm .git/index.lock; git commit -qam x");
+}
+
+#[test]
+fn names_that_git_lists_are_the_files_that_are_added() {
+    for list in ["git diff --name-only", "git ls-files -m", "git diff --name-only HEAD --diff-filter=AM"] {
+        leaves_out(UNTRACKED, &format!("git add $({list}) && git commit -qm x && git push -q"));
+        leaves_out(UNTRACKED, &format!("{list} | xargs git add && git commit -qm x && git push -q"));
+        records(CHANGED, &format!("git add $({list}) && git commit -qm x"));
+        records(CHANGED, &format!("{list} | xargs git add; git commit -qm x && git push -q"));
+    }
+    records(UNTRACKED, "git add $(git ls-files -o --exclude-standard) && git commit -qm x");
+    // What the line changes before is not in the list that git gives now.
+    records(
+        &["echo T=@TOKEN@ >> dir/b.txt && git update-index --assume-unchanged dir/b.txt"],
+        "git update-index --no-assume-unchanged dir/b.txt; git add $(git diff --name-only); git commit -qm x",
+    );
+    let filtered = [
+        "git config filter.same.clean cat && printf '*.txt filter=same\n' > .git/info/attributes && echo T=@TOKEN@ >> a.txt",
+    ];
+    records(&filtered, "git add $(git diff --name-only); git commit -qm x");
+}
+
+#[test]
+fn a_commit_of_paths_leaves_the_index_out() {
+    for line in
+        ["test -d nowhere && git add dir; git commit -q -m x a.txt", "git revert -n HEAD; git commit -q -o -m x a.txt"]
+    {
+        leaves_out(STAGED, line);
+    }
+}
+
+#[test]
 fn a_file_is_staged_as_it_was_at_that_moment() {
     records(UNTRACKED, "git add s.env && echo clean > s.env && git commit -m x");
     records(UNTRACKED, "git add -A; rm s.env; git commit -m x");
@@ -152,6 +204,17 @@ fn a_stash_comes_back_with_all_that_it_holds() {
     records(stashed, "git stash apply -q stash@{0}; git commit -qam x");
     records(CHANGED, "git stash -q && git stash pop -q && git commit -qam x");
     leaves_out(stashed, "git stash drop -q; git commit -q --allow-empty -m x");
+}
+
+#[test]
+fn a_description_that_a_merge_takes_into_its_message_is_read() {
+    let described = ["git config branch.side.description 'T=@TOKEN@' && git config merge.branchdesc true"];
+    records(&described, "git merge -q --log --no-ff --no-edit side && git push -q");
+    records(&described, "git merge -q --no-ff --log side -m q; git push -q");
+    leaves_out(
+        &["git config branch.side.description 'T=@TOKEN@'"],
+        "git merge -q --log --no-ff --no-edit side && git push -q",
+    );
 }
 
 #[test]

@@ -559,17 +559,25 @@ fn a_copy_of_git_is_git() {
 fn a_push_that_names_old_refs_is_the_same_whatever_is_checked_out() {
     let (sandbox, world) = repository();
     sandbox.git("r", &["branch", "side"]);
+    let branches = std::cell::RefCell::new(Vec::<BString>::new());
     let state_of = |first: &str, push: &str| {
         let line = Line::new(world.clone()).run(first).run(push);
         match line.plan.publishes.last() {
-            Some(Publish::Push(push)) => push.state,
+            Some(Publish::Push(push)) => {
+                branches.borrow_mut().extend(push.moved_to.branch.clone());
+                push.state
+            }
             other => panic!("{other:?}"),
         }
     };
     assert_eq!(state_of("git checkout side", "git push origin side"), State::AsNow);
-    assert_eq!(state_of("git checkout side", "git push origin new"), State::ContentChanged);
-    assert_eq!(state_of("git checkout side", "git push origin HEAD"), State::ContentChanged);
-    assert_eq!(state_of("git checkout side", "git push"), State::ContentChanged);
+    assert!(branches.take().is_empty());
+    assert_eq!(state_of("git checkout side", "git push origin HEAD"), State::AsNow);
+    assert_eq!(state_of("git switch -q side", "git push"), State::AsNow);
+    assert_eq!(branches.take(), ["refs/heads/side", "refs/heads/side"]);
+    assert_eq!(state_of("git checkout side", "git push origin HEAD~1:x"), State::ContentChanged);
+    assert_eq!(state_of("git checkout side~1", "git push"), State::ContentChanged);
+    assert_eq!(state_of("git checkout -", "git push"), State::ContentChanged);
     assert_eq!(state_of("git pull --rebase", "git push"), State::AsNow);
     assert_eq!(state_of("git config user.name x", "git push"), State::AsNow);
     assert_eq!(state_of("git merge side", "git push"), State::AsNow);

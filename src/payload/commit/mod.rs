@@ -5,6 +5,7 @@
 //! and object folder, never on the user's. Where a form is not known, everything it could record.
 
 mod args;
+mod doubt;
 mod laid;
 mod message;
 mod options;

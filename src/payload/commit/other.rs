@@ -11,10 +11,11 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use bstr::ByteSlice;
+use bstr::{BString, ByteSlice};
 
 use crate::command::plan::CommitRequest;
 use crate::payload::{Fault, Payload};
+use crate::text::SafeText;
 use crate::world::World;
 
 use super::laid::{AsLeft, as_left};
@@ -96,12 +97,20 @@ pub fn payload(world: &World, request: &CommitRequest, verb: &OsStr) -> Result<P
             stage.update_tracked(&located.context, &[])?;
         }
     }
+    if goes_on(&request.args) {
+        let rest = yet_to_come(&stage)?;
+        applied(&stage, &rest, kind == Kind::Reverted, &mut wanted)?;
+        message.commits.extend(rest);
+    }
     if records_index(&stage, verb, request) {
         stage.snapshot()?;
     }
     let trees: Vec<String> = std::mem::take(&mut stage.snapshots).into_iter().collect();
     parts::entering(&stage, &trees, &head_trees, &mut wanted)?;
     message.commits.extend(commits);
+    if kind == Kind::Merged {
+        message.texts.extend(descriptions(&stage)?);
+    }
     message.files.extend(in_progress(&stage.site.git_dir, kind));
     message::hooks(&mut stage, &mut message)?;
     finish(stage, wanted, message)
@@ -130,13 +139,75 @@ fn records_index(stage: &Stage<'_>, verb: &OsStr, request: &CommitRequest) -> bo
     let in_progress = ["MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply", "sequencer"]
         .iter()
         .any(|name| stage.site.git_dir.join(name).exists());
-    let goes_on = request.args.iter().any(|word| match word {
+    !starts_clean || in_progress || goes_on(&request.args)
+}
+
+/// Whether words may make an operation go on that git has stopped in the middle of.
+fn goes_on(args: &[Option<OsString>]) -> bool {
+    args.iter().any(|word| match word {
         None => true,
         Some(word) => ["--cont", "--skip", "--ff", "-r", "--res", "--autos"]
             .iter()
             .any(|start| word.as_bytes().starts_with(start.as_bytes())),
-    });
-    !starts_clean || in_progress || goes_on
+    })
+}
+
+/// Commits that an operation in progress has still to take, from git's own lists of them.
+fn yet_to_come(stage: &Stage<'_>) -> Result<BTreeSet<String>, Fault> {
+    let mut words = Vec::new();
+    for list in ["sequencer/todo", "rebase-merge/git-rebase-todo"] {
+        let path = stage.site.git_dir.join(list);
+        let text = match fs::read(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
+            Err(error) => {
+                let path = SafeText::quoted(path.as_os_str().as_bytes(), 200);
+                return Err(Fault::File { path, what: error.to_string().into() });
+            }
+        };
+        // `pick ID subject`, `fixup -C ID`, `merge -C ID label`: the first word that could be an id.
+        let of_line = |line: &[u8]| line.fields().skip(1).find(|word| may_be_id(word)).map(<[u8]>::to_vec);
+        words.extend(text.lines().filter(|line| !line.starts_with(b"#")).filter_map(of_line));
+    }
+    // The other kind of rebase keeps a patch of each, which names its commit first.
+    for patch in fs::read_dir(stage.site.git_dir.join("rebase-apply")).into_iter().flatten().flatten() {
+        if patch.file_name().as_bytes().iter().all(u8::is_ascii_digit) {
+            let text = fs::read(patch.path()).map_err(|error| Fault::File {
+                path: SafeText::quoted(patch.path().as_os_str().as_bytes(), 200),
+                what: error.to_string().into(),
+            })?;
+            let named = text.strip_prefix(b"From ").and_then(|rest| rest.fields().next());
+            words.extend(named.filter(|word| may_be_id(word)).map(<[u8]>::to_vec));
+        }
+    }
+    if words.is_empty() {
+        return Ok(BTreeSet::new());
+    }
+    let input = [words.join(&b"\n"[..]), b"\n".to_vec()].concat();
+    let listed = stage.git(["cat-file", "--batch-check=%(objecttype) %(objectname)"]).input(input).stdout()?;
+    let commit = |line: &[u8]| line.strip_prefix(b"commit ").map(|oid| oid.to_str_lossy().into_owned());
+    Ok(listed.lines().filter_map(commit).collect())
+}
+
+fn may_be_id(word: &[u8]) -> bool {
+    word.len() >= 4 && word.iter().all(u8::is_ascii_hexdigit)
+}
+
+/// Descriptions of branches, where a merge takes them into its message.
+fn descriptions(stage: &Stage<'_>) -> Result<Vec<BString>, Fault> {
+    let settings = stage.world.settings(&stage.real)?;
+    let split =
+        |entry: &[u8]| entry.split_once_str("\n").map(|(key, value)| (BString::from(key), BString::from(value)));
+    let settings: Vec<(BString, BString)> = settings.iter().filter_map(|(_, entry)| split(entry)).collect();
+    let is_off =
+        |value: &BString| matches!(value.to_ascii_lowercase().as_slice(), b"false" | b"no" | b"off" | b"0" | b"");
+    let unwanted =
+        settings.iter().rev().find(|(key, _)| key == "merge.branchdesc").is_none_or(|(_, value)| is_off(value));
+    if unwanted {
+        return Ok(Vec::new());
+    }
+    let is_one = |key: &BString| key.starts_with(b"branch.") && key.ends_with(b".description");
+    Ok(settings.into_iter().filter(|(key, _)| is_one(key)).map(|(_, value)| value).collect())
 }
 
 /// The words as text, and the files that they name (`-F FILE`, mailboxes).
@@ -172,7 +243,7 @@ fn files_of(path: &Path) -> Vec<std::path::PathBuf> {
 fn named(stage: &mut Stage<'_>, request: &CommitRequest) -> Result<BTreeSet<String>, Fault> {
     let mut commits = std::mem::take(&mut stage.tips);
     commits.append(&mut stage.taken);
-    if request.args.iter().any(Option::is_none) {
+    if !steps::are_known(&request.args) {
         stage.notes.push("words are not known: every local branch is taken".into());
         let branches = stage.git(["for-each-ref", "--format=%(objectname)", "refs/heads"]).stdout()?;
         commits.extend(branches.lines().map(|line| line.to_str_lossy().into_owned()));

@@ -63,6 +63,10 @@ fn paths_of(stage: &Stage<'_>, located: &Located, args: &CommitArgs) -> Result<(
 /// `HEAD` count; those under skip-worktree stay as `HEAD` has them.
 fn only(stage: &mut Stage<'_>, located: &Located, paths: &[OsString]) -> Result<(), Fault> {
     let taken = if paths.is_empty() { Vec::new() } else { matching(stage, located, paths)? };
+    // The index is left out, whatever it may hold; but not where a filter made what it holds.
+    if stage.programs.filters.is_empty() {
+        stage.snapshots.clear();
+    }
     let laid = stage.laid_matching(&located.context, paths)?;
     let laid: Vec<BString> =
         if paths.is_empty() { Vec::new() } else { laid.into_iter().filter(|path| taken.contains(path)).collect() };

@@ -222,6 +222,11 @@ impl<'a> Stage<'a> {
         self.enter_these(&laid)
     }
 
+    /// Whether one of the paths may hold what the disk holds, and not what is laid.
+    pub(super) fn may_be_as_on_disk(&self, paths: &[BString]) -> bool {
+        paths.iter().any(|path| self.others.get(path).is_some_and(|others| others.or_as_on_disk))
+    }
+
     fn enter_these(&mut self, laid: &[(BString, Laid)]) -> Result<(), Fault> {
         let mut lines = Vec::new();
         let mut gone = Vec::new();

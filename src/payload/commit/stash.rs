@@ -73,7 +73,7 @@ fn push(stage: &mut Stage<'_>, located: &Located, words: &[Option<OsString>]) ->
             stage.laid.insert(path, Laid::Gone);
         }
     }
-    lay_tree(stage, located, Some(&head), &[OsString::from(":/")])
+    lay_tree(stage, located, Some(&head), &[OsString::from(":/")]).map(drop)
 }
 
 fn bring_back(stage: &mut Stage<'_>, located: &Located, words: &[Option<OsString>]) -> Result<(), Fault> {

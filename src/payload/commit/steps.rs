@@ -14,6 +14,7 @@ use crate::command::plan::StagingStep;
 use crate::payload::Fault;
 use crate::text::SafeText;
 
+use super::doubt::Before;
 use super::options::{Argument, Arguments, read};
 use super::site::{Located, Site};
 use super::stage::{Laid, Stage, nul_separated};
@@ -78,22 +79,38 @@ pub fn run(stage: &mut Stage<'_>, step: &StagingStep) -> Result<(), Fault> {
         return Ok(());
     }
     stage.lay_written(&step.written)?;
-    if !step.certain {
+    let verb = step.verb.to_string_lossy().into_owned();
+    let mut before = None;
+    if !step.certain || is_locked(stage) {
         stage.exact = false;
         stage.snapshot()?;
+        if !matches!(verb.as_str(), "add" | "stage") {
+            before = Some(Before::of(stage)?);
+        }
     }
-    let verb = step.verb.to_string_lossy().into_owned();
-    match verb.as_str() {
-        "add" | "stage" => add(stage, &located, &step.args, step.files_may_appear),
-        "rm" => remove(stage, &located, &step.args),
-        "mv" => rename(stage, &located, &step.args),
-        "restore" => restore(stage, &located, &step.args),
-        "reset" => reset(stage, &located, &step.args),
-        "read-tree" => read_tree(stage, &located, &step.args),
-        "checkout" | "switch" => checkout(stage, &located, &step.args),
-        "apply" => apply(stage, &located, &step.args),
-        "update-index" => update_index(stage, &located, &step.args),
-        "stash" => super::stash::run(stage, &located, &step.args),
+    take(stage, &located, step, &verb)?;
+    before.map_or(Ok(()), |before| before.keep(stage))
+}
+
+/// Whether another git, or what one has left, keeps the index from being written.
+fn is_locked(stage: &Stage<'_>) -> bool {
+    let mut lock = stage.site.index.clone().into_os_string();
+    lock.push(".lock");
+    PathBuf::from(lock).exists()
+}
+
+fn take(stage: &mut Stage<'_>, located: &Located, step: &StagingStep, verb: &str) -> Result<(), Fault> {
+    match verb {
+        "add" | "stage" => add(stage, located, &step.args, step.files_may_appear),
+        "rm" => remove(stage, located, &step.args),
+        "mv" => rename(stage, located, &step.args),
+        "restore" => restore(stage, located, &step.args),
+        "reset" => reset(stage, located, &step.args),
+        "read-tree" => read_tree(stage, located, &step.args),
+        "checkout" | "switch" => checkout(stage, located, &step.args),
+        "apply" => apply(stage, located, &step.args),
+        "update-index" => update_index(stage, located, &step.args),
+        "stash" => super::stash::run(stage, located, &step.args),
         "clean" | "sparse-checkout" => {
             // Files go away, or come back as the index has them.
             stage.exact = false;
@@ -101,9 +118,9 @@ pub fn run(stage: &mut Stage<'_>, step: &StagingStep) -> Result<(), Fault> {
         }
         "merge" => {
             stage.squashed |= step.args.iter().flatten().any(|word| word == "--squash");
-            takes_over(stage, &located, &step.args)
+            takes_over(stage, located, &step.args)
         }
-        _ => takes_over(stage, &located, &step.args),
+        _ => takes_over(stage, located, &step.args),
     }
 }
 
@@ -175,11 +192,16 @@ fn add_paths(
         let ignored = ignored_of(stage, &laid)?;
         laid.retain(|path| tracked.contains(path) || !ignored.contains(path));
     }
-    stage.enter(&laid)?;
     let run = |stage: &Stage<'_>, paths: &[OsString]| {
         let args = std::iter::once(OsString::from("add")).chain(flags.iter().cloned());
         stage.git_in(&located.context, args.chain([OsString::from("--")]).chain(paths.iter().cloned())).run()
     };
+    if stage.may_be_as_on_disk(&laid) {
+        // What is laid may take the entry away, and what is on disk would then not be staged.
+        run(stage, paths)?;
+        stage.snapshot()?;
+    }
+    stage.enter(&laid)?;
     let done = run(stage, paths)?;
     if !done.status.success() {
         stage.complaint(&done.stderr);
@@ -357,18 +379,34 @@ fn restore(stage: &mut Stage<'_>, located: &Located, words: &[Option<OsString>])
             stage.complaint(&done.stderr);
         }
     }
-    if worktree { lay_tree(stage, located, source.as_deref(), &paths) } else { Ok(()) }
+    if worktree { lay_tree_of_paths(stage, located, source.as_deref(), &paths) } else { Ok(()) }
 }
 
-/// Lays the content of a tree (of the index, without one) over the work-tree files that match.
-pub(super) fn lay_tree(
+/// The same for paths that are named: where one matches nothing, git changes none of the files.
+fn lay_tree_of_paths(
     stage: &mut Stage<'_>,
     located: &Located,
     tree: Option<&str>,
     paths: &[OsString],
 ) -> Result<(), Fault> {
+    let before = Before::of_files(stage);
+    if lay_tree(stage, located, tree, paths)? {
+        return Ok(());
+    }
+    stage.exact = false;
+    before.keep(stage)
+}
+
+/// Lays the content of a tree (of the index, without one) over the work-tree files that match. Whether each of
+/// the paths matches something.
+pub(super) fn lay_tree(
+    stage: &mut Stage<'_>,
+    located: &Located,
+    tree: Option<&str>,
+    paths: &[OsString],
+) -> Result<bool, Fault> {
     let scratch = stage.scratch.path().join("tree");
-    let args = ["ls-files", "-s", "-z", "--full-name", "--"].map(OsString::from);
+    let args = ["ls-files", "-s", "-z", "--full-name", "--error-unmatch", "--"].map(OsString::from);
     let mut call = stage.git_in(&located.context, args.into_iter().chain(paths.iter().cloned()));
     if let Some(tree) = tree {
         stage.git(["read-tree", tree]).var("GIT_INDEX_FILE", &scratch).stdout()?;
@@ -376,16 +414,18 @@ pub(super) fn lay_tree(
     }
     let listed = call.run();
     let _ = std::fs::remove_file(&scratch);
-    for entry in nul_separated(&listed?.stdout) {
+    let listed = listed?;
+    for entry in nul_separated(&listed.stdout) {
         let Some((head, path)) = entry.split_once_str("\t") else { continue };
         let mut fields = head.fields();
         if let (Some(mode), Some(oid), Some(b"0")) = (fields.next(), fields.next(), fields.next())
             && mode.starts_with(b"100")
         {
+            stage.others.remove(path.as_bstr());
             stage.laid.insert(path.into(), Laid::Blob(oid.to_str_lossy().into_owned()));
         }
     }
-    Ok(())
+    Ok(listed.status.success())
 }
 
 fn reset(stage: &mut Stage<'_>, located: &Located, words: &[Option<OsString>]) -> Result<(), Fault> {
@@ -418,7 +458,7 @@ fn reset(stage: &mut Stage<'_>, located: &Located, words: &[Option<OsString>]) -
     }
     if parsed.has("hard") {
         stage.laid.clear();
-        lay_tree(stage, located, Some(&commit), &[OsString::from(":/")])?;
+        let _all = lay_tree(stage, located, Some(&commit), &[OsString::from(":/")])?;
     }
     stage.head = Some(commit);
     Ok(())
@@ -450,10 +490,11 @@ fn revision_and_paths(stage: &Stage<'_>, parsed: &Parsed) -> Result<(Option<Stri
     let mut before = parsed.before.iter();
     let mut paths = Vec::new();
     let mut revision = None;
-    if let Some(first) = before.next() {
+    if let Some(word) = before.next() {
+        let first = if word == "-" { OsStr::new("@{-1}") } else { word };
         revision = stage.resolve(first, "tree")?.map(|_| first.to_string_lossy().into_owned());
         if revision.is_none() {
-            paths.push(first.clone());
+            paths.push(word.clone());
         }
     }
     paths.extend(before.chain(&parsed.after).cloned());
@@ -485,7 +526,7 @@ fn checkout(stage: &mut Stage<'_>, located: &Located, words: &[Option<OsString>]
                 stage.complaint(&done.stderr);
             }
         }
-        return lay_tree(stage, located, tree.as_deref(), &paths);
+        return lay_tree_of_paths(stage, located, tree.as_deref(), &paths);
     }
     let Some(revision) = revision else { return Ok(()) };
     let Some(commit) = stage.resolve(OsStr::new(&revision), "commit")? else { return Ok(()) };
@@ -507,7 +548,7 @@ fn checkout(stage: &mut Stage<'_>, located: &Located, words: &[Option<OsString>]
             .map(|path| os([b":(top,literal)".as_slice(), path.as_slice()].concat()))
             .collect();
         if !changed.is_empty() {
-            lay_tree(stage, located, Some(&commit), &changed)?;
+            let _all = lay_tree(stage, located, Some(&commit), &changed)?;
         }
     }
     stage.head = Some(commit);
@@ -616,7 +657,7 @@ fn everything_here(stage: &mut Stage<'_>) -> Result<(), Fault> {
 pub fn takes_over(stage: &mut Stage<'_>, located: &Located, words: &[Option<OsString>]) -> Result<(), Fault> {
     stage.exact = false;
     stage.snapshot()?;
-    if words.iter().any(Option::is_none) {
+    if !are_known(words) {
         stage.notes.push("words are not known: every local branch is taken".into());
         let branches = stage.git(["for-each-ref", "--format=%(objectname)", "refs/heads"]).stdout()?;
         stage.tips.extend(branches.lines().map(|line| line.to_str_lossy().into_owned()));
@@ -634,9 +675,17 @@ pub fn takes_over(stage: &mut Stage<'_>, located: &Located, words: &[Option<OsSt
     Ok(())
 }
 
-/// Both ends of `a..b` and `a...b`; the word itself otherwise.
+/// Whether all words are known, and all that is meant is among them.
+pub fn are_known(words: &[Option<OsString>]) -> bool {
+    words.iter().all(|word| word.as_ref().is_some_and(|word| word != "--stdin"))
+}
+
+/// Both ends of `a..b` and `a...b`; the word itself otherwise. `-` is what was checked out before.
 pub fn ends_of_range(word: &OsStr) -> Vec<OsString> {
     let bytes = word.as_bytes();
+    if bytes == b"-" {
+        return vec!["@{-1}".into()];
+    }
     if bytes.starts_with(b"-") {
         return Vec::new();
     }

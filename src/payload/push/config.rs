@@ -39,6 +39,11 @@ impl Configuration {
         Ok(Self { settings })
     }
 
+    /// Whether settings hang on which branch is checked out.
+    pub fn hangs_on_branch(&self) -> bool {
+        self.settings().any(|setting| setting.key.starts_with(b"includeif.onbranch:"))
+    }
+
     /// Every setting, in order.
     pub fn settings(&self) -> impl Iterator<Item = &Setting> {
         self.settings.iter()

@@ -29,8 +29,10 @@ pub(super) fn apply(world: &World, request: &PushRequest, resolved: &mut Resolve
             tips.push(object_id(line)?);
         }
     }
-    let head = world.git(&request.git, ["symbolic-ref", "-q", "HEAD"]).run()?;
-    let head = BString::from(head.stdout.trim_end());
+    let head = match &request.moved_to.branch {
+        Some(branch) => branch.clone(),
+        None => world.git(&request.git, ["symbolic-ref", "-q", "HEAD"]).run()?.stdout.trim_end().into(),
+    };
     for transfer in resolved.transfers.iter_mut().filter(|transfer| transfer.git == request.git) {
         if request.state == State::AsNow && !transfer.widened && !request.moved_to.any_branch {
             replace(transfer, &head, &tips);

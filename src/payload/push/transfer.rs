@@ -13,11 +13,13 @@ use crate::world::World;
 use super::args::{self, Parsed, PushArgs, Recurse, Signed};
 use super::destination::{Advertisement, Network, Peer, shown};
 use super::hook::HookOutlook;
+use super::refs::Head;
 use super::remote::Remote;
 use super::repository::{Opened, Repository};
 use super::resolve::{Matched, PerhapsTag, Resolver, Update, Wanted};
 use super::submodule;
 use super::target::{self, Manner, Target};
+use super::widen::{Because, widened};
 
 /// How a push is resolved.
 #[derive(Clone, Copy, Debug)]
@@ -144,10 +146,16 @@ pub fn resolve(
         Parsed::Args(args) => args,
         Parsed::Refused(why) => return Ok(Resolved::refused(why)),
     };
-    let repository = match Repository::open(world, &request.git)? {
+    let mut repository = match Repository::open(world, &request.git)? {
         Opened::Repository(repository) => repository,
         Opened::None(why) => return Ok(Resolved::refused(why)),
     };
+    if let Some(branch) = &request.moved_to.branch {
+        if repository.config.hangs_on_branch() {
+            return widened(world, request, Because::Content, options);
+        }
+        repository.local.head = Head::Branch(branch.clone());
+    }
     let taking = Taking { world, repository: &repository, args: &args, options };
     match request.via {
         PushVia::Push | PushVia::Lfs => taking.push(),

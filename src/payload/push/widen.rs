@@ -176,12 +176,16 @@ impl Widening<'_> {
             (PushVia::SendPack, None, _) => Vec::new(),
             (PushVia::Push | PushVia::Lfs, Some(_), _) => target::names(args, self.repository, self.world)?,
             (PushVia::Push | PushVia::Lfs, None, _) if unknown_words => Vec::new(),
-            (PushVia::Push | PushVia::Lfs, None, State::AsNow) => target::names(args, self.repository, self.world)?,
+            (PushVia::Push | PushVia::Lfs, None, State::AsNow) if self.request.moved_to.branch.is_none() => {
+                target::names(args, self.repository, self.world)?
+            }
             // The current branch decides, and it may be another one by then.
-            (PushVia::Push | PushVia::Lfs, None, State::ContentChanged | State::Changed) => match &args.repo {
-                Some(_) => target::names(args, self.repository, self.world)?,
-                None => self.repository.remotes.every_push_name(),
-            },
+            (PushVia::Push | PushVia::Lfs, None, State::AsNow | State::ContentChanged | State::Changed) => {
+                match &args.repo {
+                    Some(_) => target::names(args, self.repository, self.world)?,
+                    None => self.repository.remotes.every_push_name(),
+                }
+            }
         };
         if self.branch_sets_configuration() {
             return Ok(Vec::new());
@@ -200,8 +204,8 @@ impl Widening<'_> {
 
     /// Whether settings hang on the current branch, which may be another one by then.
     fn branch_sets_configuration(&self) -> bool {
-        self.request.state == State::ContentChanged
-            && self.repository.config.settings().any(|setting| setting.key.starts_with(b"includeif.onbranch:"))
+        (self.request.state == State::ContentChanged || self.request.moved_to.branch.is_some())
+            && self.repository.config.hangs_on_branch()
     }
 
     fn transfer(

@@ -313,7 +313,8 @@ fn shell_call(payload: &Value, input: &Value, host: &Host, tool: &ShellTool) -> 
     Ok(Call::Shell(texts.into_iter().map(|text| ShellCommand { text, cwd: cwd.clone(), shell: tool.shell }).collect()))
 }
 
-/// One text, or a list of texts (each a command of its own), none of them empty of everything.
+/// One text, or a list of texts (each a command of its own), none of them empty of everything. A list that may be the
+/// words of one command is read as that as well.
 pub(super) fn commands(value: &Value) -> Option<Vec<String>> {
     match value {
         Value::String(text) => match serde_json::from_str::<Value>(text) {
@@ -325,10 +326,18 @@ pub(super) fn commands(value: &Value) -> Option<Vec<String>> {
             }
             _ => Some(vec![text.clone()]),
         },
-        Value::Array(list) if !list.is_empty() => list
-            .iter()
-            .map(|entry| entry.as_str().or_else(|| entry.get("command")?.as_str()).map(str::to_owned))
-            .collect(),
+        Value::Array(list) if !list.is_empty() => {
+            let texts = list.iter().map(|entry| entry.as_str().or_else(|| entry.get("command")?.as_str()));
+            let mut texts: Vec<String> = texts.map(|text| text.map(str::to_owned)).collect::<Option<_>>()?;
+            let is_program = |text: &str| !text.is_empty() && !text.contains(char::is_whitespace);
+            if texts.len() > 1
+                && list.iter().all(Value::is_string)
+                && texts.first().is_some_and(|text| is_program(text))
+            {
+                texts.push(shell_words::join(&texts));
+            }
+            Some(texts)
+        }
         _ => None,
     }
 }

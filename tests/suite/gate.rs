@@ -288,6 +288,26 @@ fn preloaded_library_has_no_say_in_the_gate() {
     assert_refused(&fed(command, &event), "app.env");
 }
 
+/// No host of the table sends words; one that begins to must not pass for it.
+#[test]
+fn command_in_words_is_one_command() {
+    let sandbox = Sandbox::new();
+    let repo = leaky(&sandbox);
+    for (words, is_push) in [
+        (json!(["git", "push", "origin", "main"]), true),
+        (json!(["bash", "-c", "git push origin main"]), true),
+        (json!(["echo", "git push origin main"]), true),
+        (json!(["git", "commit", "--dry-run", "-m", "git push it"]), false),
+        (json!(["ls", "-la", "src"]), false),
+    ] {
+        let event = json!({"clineVersion": "", "workspaceRoots": [repo.dir], "tool_call": {
+            "name": "run_commands", "input": {"commands": words}}});
+        let answer: Value =
+            serde_json::from_slice(&gate(&sandbox, "cline", event.to_string().as_bytes()).stdout).unwrap();
+        assert_eq!(answer["cancel"] == true, is_push, "{words}: {answer}");
+    }
+}
+
 #[test]
 fn several_commands_of_one_call_are_all_judged() {
     let sandbox = Sandbox::new();

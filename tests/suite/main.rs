@@ -10,6 +10,7 @@ mod commit;
 mod embedded;
 mod encrypted;
 mod engine_fuzz;
+mod forms;
 mod gaps;
 mod gate;
 mod gate_tools;

@@ -22,6 +22,7 @@ use super::shared::{Shared, Use};
 use super::translate::PatternFault;
 use super::utf7;
 use super::wide;
+use super::wrapped;
 use super::yielding;
 use crate::scan::Confidence;
 
@@ -175,6 +176,9 @@ impl<'e> Detector<'e> {
             self.unescape(stage, part, &mut found)?;
         }
         if self.wanted.decode_depth > 0 {
+            for copy in wrapped::parts(text, &runs) {
+                self.read_copy(stage, &copy, &mut found)?;
+            }
             for island in decode::islands(text, &runs, AROUND_DECODED, Taste::Lenient) {
                 self.decode(stage, island, Taste::Lenient, &mut found)?;
             }

@@ -1,7 +1,8 @@
 //! Text inside of strings: quotes and line breaks that were escaped once or twice.
 //!
-//! Promise: near every escaped quote the text is also read with its escapes undone, so that a value in
-//! JSON inside of JSON, in a notebook or in a string of code stands between quotes as it does elsewhere.
+//! Promise: near every escaped quote, and every one that is an entity of XML, the text is also read with its
+//! escapes undone, so that a value in JSON inside of JSON or of XML, in a notebook or in a string of code stands
+//! between quotes as it does elsewhere.
 
 use super::matcher::Span;
 use super::rewritten::{self, Rewritten};
@@ -16,21 +17,22 @@ pub(super) fn undone(text: &[u8], part: Span) -> Rewritten {
     let mut at = part.0;
     undone.go_on(at, 1);
     while let Some(rest) = text.get(at..part.1).filter(|rest| !rest.is_empty()) {
-        let plain = memchr::memchr(b'\\', rest).unwrap_or(rest.len());
+        let plain = memchr::memchr2(b'\\', b'&', rest).unwrap_or(rest.len());
         undone.text.extend_from_slice(rest.get(..plain).unwrap_or_default());
         at += plain;
-        let Some(escape) = rest.get(plain..plain + 2) else {
+        let Some(escape @ [first, second, ..]) = rest.get(plain..).filter(|escape| escape.len() >= 2) else {
             undone.text.extend_from_slice(rest.get(plain..).unwrap_or_default());
             break;
         };
-        match escape.get(1).copied().and_then(meaning) {
-            Some(byte) => {
+        let meant = if *first == b'&' { entity(escape) } else { meaning(*second).map(|byte| (byte, 2)) };
+        match meant {
+            Some((byte, length)) => {
                 undone.text.push(byte);
-                at += 2;
+                at += length;
                 undone.go_on(at, 1);
             }
             None => {
-                undone.text.push(b'\\');
+                undone.text.push(*first);
                 at += 1;
             }
         }
@@ -48,9 +50,32 @@ fn meaning(escaped: u8) -> Option<u8> {
     }
 }
 
-/// The parts of a text near escaped quotes.
+/// What an entity at the beginning of a text stands for, and its length.
+fn entity(text: &[u8]) -> Option<(u8, usize)> {
+    const ENTITIES: &[(&[u8], u8)] = &[
+        (b"&quot;", b'"'),
+        (b"&#34;", b'"'),
+        (b"&#x22;", b'"'),
+        (b"&apos;", b'\''),
+        (b"&#39;", b'\''),
+        (b"&#x27;", b'\''),
+        (b"&lt;", b'<'),
+        (b"&gt;", b'>'),
+        (b"&amp;", b'&'),
+    ];
+    ENTITIES.iter().find(|(entity, _)| text.starts_with(entity)).map(|(entity, byte)| (*byte, entity.len()))
+}
+
+/// The parts of a text near escaped quotes. Apostrophes stand in prose, where no value is near.
 pub(super) fn parts(text: &[u8]) -> Vec<Span> {
-    let is_quote = |at: &usize| matches!(text.get(at + 1), Some(b'"' | b'\''));
-    let quotes = memchr::memchr_iter(b'\\', text).filter(is_quote).map(|at| (at, at + 2));
+    let quotes = memchr::memchr2_iter(b'\\', b'&', text).filter_map(|at| {
+        let escape = text.get(at..).unwrap_or_default();
+        let length = match escape {
+            [b'\\', b'"' | b'\'', ..] => 2,
+            [b'&', b'q' | b'#', ..] => entity(escape).filter(|(byte, _)| *byte == b'"')?.1,
+            _ => return None,
+        };
+        Some((at, at + length))
+    });
     rewritten::islands(quotes, AROUND, text.len())
 }

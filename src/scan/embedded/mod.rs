@@ -51,6 +51,7 @@ pub mod verify;
 mod walk;
 mod wide;
 mod windows;
+mod wrapped;
 mod yielding;
 
 pub use accepted::Accepted;

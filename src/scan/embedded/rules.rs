@@ -242,6 +242,9 @@ const BUILTIN_TEXT: &str = concat!(
     include_str!("../../../rules/keys.toml"),
     include_str!("../../../rules/urls.toml"),
     include_str!("../../../rules/files.toml"),
+    include_str!("../../../rules/devices.toml"),
+    include_str!("../../../rules/forms.toml"),
+    include_str!("../../../rules/services.toml"),
     include_str!("../../../rules/generic.toml"),
 );
 

@@ -257,7 +257,7 @@ pub fn named_value_pattern(names: &[String], value: &str) -> Result<String, Shap
     push_names(&mut pattern, names)?;
     let _ = write!(
         pattern,
-        r#"(?:{NARROW_JUNK}{{1,10}}(?:{LINKS}{NARROW_JUNK}{{1,8}})?|{NARROW_JUNK}{{0,4}}\r?\n[ \t]{{0,24}}["'<-]{{0,2}}(?i:value|default|string|content){NARROW_JUNK}{{1,8}})"#
+        r#"(?:{NARROW_JUNK}{{1,10}}(?:{LINKS}{NARROW_JUNK}{{1,8}})?|{NARROW_JUNK}{{0,4}}\r?\n[ \t]{{0,24}}["'<-]{{0,2}}(?i:value|default|string|content){NARROW_JUNK}{{1,8}}|["']?:[ \t]{{1,3}}[|>][+-]?\r?\n[ \t]{{1,40}})"#
     );
     let _ = write!(pattern, r#"({value})(?:["'`\s<>,;&\\|)\]}}]|$)"#);
     Ok(pattern)

@@ -8,12 +8,29 @@ use super::super::placeholder;
 use super::given::is_given;
 use super::name::{is_harmless, says_too_little};
 use super::strength::{self, Strength};
-use super::{Validator, Validity};
+use super::{Validator, Validity, words};
 
 /// The match's text before the value.
 fn before_value<'m>(secret: &[u8], matched: &'m [u8]) -> &'m [u8] {
     let end = matched.windows(secret.len().max(1)).rposition(|window| window == secret).unwrap_or(matched.len());
     matched.get(..end).unwrap_or(matched)
+}
+
+/// The same, without the head of a block scalar of YAML.
+fn name_before<'m>(secret: &[u8], matched: &'m [u8]) -> &'m [u8] {
+    let before = before_value(secret, matched);
+    before_block(before).unwrap_or(before)
+}
+
+/// What stands before the head of a block scalar: `password:` of `password: >-` and a line break.
+fn before_block(before: &[u8]) -> Option<&[u8]> {
+    let head = before.trim_ascii_end();
+    if !before.get(head.len()..)?.contains(&b'\n') {
+        return None;
+    }
+    let head = head.strip_suffix(b"-").or_else(|| head.strip_suffix(b"+")).unwrap_or(head);
+    let name = head.strip_suffix(b"|").or_else(|| head.strip_suffix(b">"))?.trim_ascii_end();
+    name.ends_with(b":").then_some(name)
 }
 
 /// A password that a name promises.
@@ -26,7 +43,7 @@ impl Validator for PasswordAssignment {
     }
 
     fn check(&self, secret: &[u8], matched: &[u8]) -> Validity {
-        let name = before_value(secret, matched);
+        let name = name_before(secret, matched);
         let right = is_given(name)
             && !is_harmless(name)
             && !strength::is_uuid(secret)
@@ -46,7 +63,7 @@ impl Validator for TokenAssignment {
     }
 
     fn check(&self, secret: &[u8], matched: &[u8]) -> Validity {
-        let name = before_value(secret, matched);
+        let name = name_before(secret, matched);
         let right = is_given(name)
             && !says_too_little(name)
             && !is_harmless(name)
@@ -108,6 +125,41 @@ impl Validator for Password {
     fn check(&self, secret: &[u8], matched: &[u8]) -> Validity {
         let is_example = is_example_host(secret, matched);
         Validity::decided(!is_example && strength::password_in_place(secret) >= Strength::Chosen)
+    }
+}
+
+/// A password that the rule's own pattern knows by its place, which is less sure than a name: what nobody could
+/// have chosen is none.
+#[derive(Debug)]
+pub struct ChosenValue;
+
+impl Validator for ChosenValue {
+    fn name(&self) -> &'static str {
+        "chosen-value"
+    }
+
+    fn check(&self, secret: &[u8], _matched: &[u8]) -> Validity {
+        let right = !strength::is_uuid(secret)
+            && !strength::is_dummy_encoded(secret)
+            && strength::password(secret) >= Strength::Chosen;
+        Validity::decided(right)
+    }
+}
+
+/// Letters in groups that a generator made: words would do as well where the form is all there is.
+#[derive(Debug)]
+pub struct LettersAtRandom;
+
+impl Validator for LettersAtRandom {
+    fn name(&self) -> &'static str {
+        "letters-at-random"
+    }
+
+    fn check(&self, secret: &[u8], _matched: &[u8]) -> Validity {
+        // Above this cost are 99 of 100 texts of twelve random letters, and few words.
+        const RANDOM_COST: f32 = 4.6;
+        let cost = words::pair_cost(secret).unwrap_or(0.0);
+        Validity::decided(cost >= RANDOM_COST && !placeholder::is_placeholder(secret))
     }
 }
 

@@ -55,10 +55,12 @@ pub trait Validator: Sync + std::fmt::Debug {
 
 /// Every validator there is.
 pub static VALIDATORS: &[&dyn Validator] = &[
+    &assignment::ChosenValue,
     &assignment::DockerAuth,
     &assignment::EncodedPassword,
     &assignment::EncodedUserPassword,
     &assignment::KubernetesSecret,
+    &assignment::LettersAtRandom,
     &assignment::Npmrc,
     &assignment::Password,
     &assignment::PasswordAssignment,

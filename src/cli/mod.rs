@@ -83,6 +83,7 @@ enum Subcommands {
 /// Runs the program with the process's arguments, the program's name first.
 pub fn run(args: Vec<OsString>) -> ExitCode {
     crate::world::plant::at("run");
+    crate::world::scratch::outlive_file_limits();
     if crate::host::runtime::is_gate(&args) {
         return ExitCode::from(crate::host::runtime::run(args.get(2..).unwrap_or_default()));
     }

@@ -118,3 +118,11 @@ fn remove(path: &Path) {
 fn known<T>(set: &Mutex<BTreeSet<T>>) -> std::sync::MutexGuard<'_, BTreeSet<T>> {
     set.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+/// Lets writing fail where a limit on the size of files is reached (setrlimit(2), RLIMIT_FSIZE), as on a full
+/// disk: the signal that comes otherwise ends a gate without an answer.
+pub fn outlive_file_limits() {
+    // Without the handler everything is as it would have been.
+    #[cfg(unix)]
+    let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, std::sync::Arc::default());
+}

@@ -288,6 +288,28 @@ fn preloaded_library_has_no_say_in_the_gate() {
     assert_refused(&fed(command, &event), "app.env");
 }
 
+/// The journal cannot be written then, and a signal would end the gate without an answer.
+#[test]
+fn limit_on_the_size_of_files_does_not_end_the_gate() {
+    let sandbox = Sandbox::new();
+    let repo = leaky(&sandbox);
+    for (line, is_refused) in [("git push origin main", true), ("ls", false)] {
+        let gate = sandbox.tyran();
+        let mut limited = sandbox.command("sh");
+        limited.args(["-c", "ulimit -f 0; exec \"$@\"", "sh"]).arg(gate.get_program());
+        limited.args(["gate", "--host", "claude", "--deadline", "20"]);
+        for (name, value) in gate.get_envs() {
+            limited.env(name, value.unwrap_or_default());
+        }
+        let output = fed(limited, &claude_event(&repo.dir, line));
+        if is_refused {
+            assert_eq!(output.status.code(), Some(2), "{}", shown(&output));
+        } else {
+            assert_passed(&output);
+        }
+    }
+}
+
 /// No host of the table sends words; one that begins to must not pass for it.
 #[test]
 fn command_in_words_is_one_command() {

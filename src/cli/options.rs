@@ -184,22 +184,31 @@ pub fn write(
     out: &mut dyn Write,
     terminal: &Terminal,
 ) -> Result<ExitCode, Refusal> {
-    // gitleaks' form has a fingerprint of its own kind, and ours cost some milliseconds each.
-    let own = format != Format::Gitleaks;
-    let kept = judged.findings.iter().map(|(finding, known)| (finding, known.as_ref()));
-    let kept = if own { fingerprints(kept) } else { Vec::new() };
-    let accepted = judged.suppressed.iter().map(|one| (&one.finding, one.fingerprint.as_ref()));
-    let accepted = if own { fingerprints(accepted) } else { Vec::new() };
+    // They cost some milliseconds each. gitleaks' form has one of its own kind, and people are told few.
+    let (kept, accepted) = match format {
+        Format::Gitleaks => (vec![false; judged.findings.len()], vec![false; judged.suppressed.len()]),
+        Format::Human => {
+            let kept = judged.findings.iter().map(|(finding, _)| (finding, judged.policy.refuses(finding)));
+            (report::tells_fingerprint(kept), vec![false; judged.suppressed.len()])
+        }
+        Format::Json | Format::Sarif | Format::Github => {
+            (vec![true; judged.findings.len()], vec![true; judged.suppressed.len()])
+        }
+    };
+    let findings = judged.findings.iter().map(|(finding, known)| (finding, known.as_ref()));
+    let kept = fingerprints(findings.zip(kept));
+    let suppressed = judged.suppressed.iter().map(|one| (&one.finding, one.fingerprint.as_ref()));
+    let accepted = fingerprints(suppressed.zip(accepted));
     let reported: Vec<Reported<'_>> = judged
         .findings
         .iter()
-        .zip(kept.into_iter().chain(std::iter::repeat_with(String::new)))
+        .zip(kept)
         .map(|((finding, _), fingerprint)| Reported { finding, refuses: judged.policy.refuses(finding), fingerprint })
         .collect();
     let suppressed: Vec<Suppressed<'_>> = judged
         .suppressed
         .iter()
-        .zip(accepted.into_iter().chain(std::iter::repeat_with(String::new)))
+        .zip(accepted)
         .map(|(suppressed, fingerprint)| Suppressed {
             finding: &suppressed.finding,
             fingerprint,
@@ -230,12 +239,20 @@ pub fn write(
     Ok(ExitCode::from(judged.verdict.exit_code()))
 }
 
-/// What `tyran allow` takes for each finding; empty for those beyond [`fingerprint::MOST`] that nobody has asked
-/// for yet.
-fn fingerprints<'a>(findings: impl Iterator<Item = (&'a Finding, Option<&'a Fingerprint>)> + Clone) -> Vec<String> {
-    let lacking: Vec<&Finding> = findings.clone().filter(|(_, known)| known.is_none()).map(|(one, _)| one).collect();
+/// What `tyran allow` takes for each finding of which that is asked; empty for the others, and for those beyond
+/// [`fingerprint::MOST`] that nobody has asked for yet.
+fn fingerprints<'a>(
+    findings: impl Iterator<Item = ((&'a Finding, Option<&'a Fingerprint>), bool)> + Clone,
+) -> Vec<String> {
+    let lacks = |known: Option<&Fingerprint>, asked: bool| asked && known.is_none();
+    let lacking = findings.clone().filter(|((_, known), asked)| lacks(*known, *asked));
+    let lacking: Vec<&Finding> = lacking.map(|((finding, _), _)| finding).collect();
     let mut made = Fingerprint::of_first(&lacking, fingerprint::MOST).into_iter();
-    let told = findings.map(|(_, known)| known.cloned().or_else(|| made.next().flatten()));
+    let told = findings.map(
+        |((_, known), asked)| {
+            if lacks(known, asked) { made.next().flatten() } else { known.filter(|_| asked).cloned() }
+        },
+    );
     told.map(|told| told.map_or_else(String::new, |told| told.to_string())).collect()
 }
 

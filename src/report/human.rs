@@ -3,7 +3,7 @@
 //! Promise: it says what was read, where each finding stands, and one next command. "Could not
 //! check" never looks like "found something", and nothing looks like a pass but a pass.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io::{self, Write};
 
 use anstyle::Style;
@@ -69,6 +69,13 @@ pub(super) fn write(judgement: &Judgement<'_>, out: &mut dyn Write, terminal: &T
     writeln!(out)?;
     writeln!(out, "what:  {}", refusal.what)?;
     writeln!(out, "do:    {}", refusal.remedy)
+}
+
+/// Of which findings the report tells the fingerprint; each comes with whether it refuses.
+pub fn tells_fingerprint<'f>(findings: impl Iterator<Item = (&'f Finding, bool)>) -> Vec<bool> {
+    let mut known = HashSet::new();
+    let tells = |(finding, refuses)| refuses && known.len() < FINDINGS_SHOWN && known.insert(secret_of(finding));
+    findings.map(tells).collect()
 }
 
 /// The first finding of each secret, with the others of the same secret.

@@ -25,6 +25,7 @@ use crate::text::SafeText;
 use crate::verdict::{Refusal, Verdict};
 
 pub use commit::CommitFacts;
+pub use human::tells_fingerprint;
 pub use terminal::{Colour, Terminal};
 
 /// In which form a judgement is written.

@@ -29,6 +29,8 @@ mod runs;
 mod shape;
 #[path = "src/scan/embedded/shaped.rs"]
 mod shaped;
+#[path = "src/scan/embedded/spot.rs"]
+mod spot;
 #[path = "src/text.rs"]
 mod text;
 #[path = "src/scan/embedded/translate.rs"]
@@ -102,6 +104,7 @@ fn main() {
         "runs",
         "shape",
         "shaped",
+        "spot",
         "translate",
     ] {
         println!("cargo::rerun-if-changed=src/scan/embedded/{module}.rs");
@@ -111,7 +114,7 @@ fn main() {
     let text: String = FILES.iter().map(|name| fs::read_to_string(format!("rules/{name}.toml")).unwrap()).collect();
     let origin = config::Origin::Text("rules".to_owned());
     let mut parts = config::parts(&text, &origin, config::Mode::Strict).unwrap_or_else(|fault| panic!("{fault}"));
-    let (mut layout, mut widest) = (layout::Builder::default(), 0);
+    let (mut layout, mut widest, mut spots) = (layout::Builder::default(), 0, Vec::new());
     for rule in &mut parts.rules {
         shaped::take_shape(rule).unwrap_or_else(|fault| panic!("{}: {}; {}", rule.id, fault.what, fault.remedy));
         if rule.own.placeholders.is_none() {
@@ -129,15 +132,22 @@ fn main() {
         }
         let regex = || tree.as_ref().map(|tree| &tree.node);
         let view = layout::View { keywords: &lower, prepared: rule.prepared.as_ref(), regex: &regex };
+        spots.push(tree.as_ref().and_then(|tree| near(&tree.node, &view.words())));
         layout.add(&view).unwrap_or_else(|| panic!("there are too many rules"));
     }
     assert!(parts.allowlists.iter().all(|list| list.target_rules.is_empty()), "write such a list under its rules");
     let folder = env::var_os("OUT_DIR").unwrap();
-    let written = writer::write(&parts.allowlists, &parts.rules, widest, &layout.finish());
+    let written = writer::write(&parts.allowlists, &parts.rules, &spots, widest, &layout.finish());
     fs::write(Path::new(&folder).join("rules.digest"), digest(&written)).unwrap();
     fs::write(Path::new(&folder).join("rules.bin"), written).unwrap();
     let table = fs::read_to_string("src/host/hosts.toml").unwrap();
     fs::write(Path::new(&folder).join("hosts.rs"), hosts::write(&table)).unwrap();
+}
+
+/// What is needed to search near a pattern's texts, where `words` tell all places of these.
+fn near(node: &translate::Node, words: &[String]) -> Option<spot::Spots> {
+    let factor::Plan::Near(factors) = factor::plan(node, words) else { return None };
+    Some(spot::Spots::of(&factors, words)).filter(|spots| spots.sites.is_some())
 }
 
 /// The digest of the rules as the engine's `RuleSet::digest` works it out, which would read all of them.

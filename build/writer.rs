@@ -1,26 +1,37 @@
 //! Writes rules for the engine's `compiled` to read, field for field.
 
-use super::class::ByteSet;
+use super::class::{ByteSet, CodeSet};
 use super::config::{AllowlistParts, OwnParts, RuleParts};
+use super::extent::Extent;
 use super::layout::{Layout, Words};
 use super::runs::Run;
+use super::spot::{Piece, Spot, Spots};
+use super::translate::{LOOKS, Node};
 
 /// Writes rules, and what they are found by. `widest` is the longest match of a rule without places.
-pub(crate) fn write(allowlists: &[AllowlistParts], rules: &[RuleParts], widest: usize, layout: &Layout) -> Vec<u8> {
+pub(crate) fn write(
+    allowlists: &[AllowlistParts],
+    rules: &[RuleParts],
+    spots: &[Option<Spots>],
+    widest: usize,
+    layout: &Layout,
+) -> Vec<u8> {
     let mut writer = Writer::default();
-    let ends: Vec<u32> = rules
-        .iter()
-        .map(|rule| {
-            writer.rule(rule);
-            u32::try_from(writer.bytes.len()).expect("the rules are small")
-        })
-        .collect();
+    let (rule_ends, rules) = writer.table(rules, Writer::rule);
+    let (spot_ends, spots) = writer.table(spots, |writer, spots| spots.iter().for_each(|spots| writer.spots(spots)));
     writer.layout(layout);
+    let codes = std::mem::take(&mut writer.codes);
     let mut whole = Writer::default();
+    let (code_ends, codes) = whole.table(&codes, |whole, set| {
+        whole.list(set.ranges(), |whole, &(first, last)| whole.numbers(&[first as usize, last as usize]));
+    });
     whole.list(&writer.sets, |whole, set| set.words().iter().for_each(|word| whole.bytes.extend(word.to_le_bytes())));
     whole.list(allowlists, Writer::allowlist);
     whole.number(widest as u64);
-    whole.list(&ends, |whole, end| whole.bytes.extend(end.to_le_bytes()));
+    let tables = [(rule_ends, rules), (spot_ends, spots), (code_ends, codes)];
+    whole.numbers(&tables.each_ref().map(|(ends, _)| ends.len()));
+    tables.iter().flat_map(|(ends, _)| ends).for_each(|end| whole.bytes.extend(end.to_le_bytes()));
+    tables.iter().for_each(|(_, bytes)| whole.bytes.extend(bytes));
     whole.bytes.extend(writer.bytes);
     whole.bytes
 }
@@ -29,6 +40,7 @@ pub(crate) fn write(allowlists: &[AllowlistParts], rules: &[RuleParts], widest: 
 struct Writer {
     bytes: Vec<u8>,
     sets: Vec<ByteSet>,
+    codes: Vec<CodeSet>,
 }
 
 impl Writer {
@@ -38,6 +50,17 @@ impl Writer {
             number >>= 7;
         }
         self.bytes.push(number as u8);
+    }
+
+    /// Writes things one after another to a place of their own, and where each ends.
+    fn table<T>(&mut self, items: &[T], mut write: impl FnMut(&mut Self, &T)) -> (Vec<u32>, Vec<u8>) {
+        let outer = std::mem::take(&mut self.bytes);
+        let ends = items.iter().map(|item| {
+            write(self, item);
+            u32::try_from(self.bytes.len()).expect("the rules are small")
+        });
+        let ends = ends.collect();
+        (ends, std::mem::replace(&mut self.bytes, outer))
     }
 
     fn signed(&mut self, number: i64) {
@@ -132,6 +155,79 @@ impl Writer {
 
     fn numbers(&mut self, numbers: &[usize]) {
         numbers.iter().for_each(|&number| self.number(number as u64));
+    }
+
+    fn spots(&mut self, spots: &Spots) {
+        self.list(&spots.all, Self::spot);
+        self.list(spots.sites.as_deref().unwrap_or_default(), |writer, sites| {
+            writer.list(sites, |writer, site| writer.numbers(&[site.spot, site.text, site.offset].map(usize::from)));
+        });
+    }
+
+    fn spot(&mut self, spot: &Spot) {
+        self.list(&spot.texts, |writer, text| writer.text(std::str::from_utf8(text).expect("texts are text")));
+        self.extent(&spot.before);
+        self.extent(&spot.after);
+        self.number(u64::from(spot.word_before));
+        self.list(spot.run.as_slice(), Self::run);
+        self.list(&spot.profile.places, |writer, set| {
+            let place = writer.set(*set);
+            writer.number(place as u64);
+        });
+        self.list(&spot.tail.text, Self::piece);
+        self.list(&spot.tail.behind, Self::piece);
+        self.number(spot.tail.reach as u64);
+    }
+
+    fn extent(&mut self, extent: &Extent) {
+        self.number(extent.least as u64);
+        for most in [extent.most, extent.most_ascii] {
+            self.list(most.as_slice(), |writer, &most| writer.number(most as u64));
+        }
+        let place = self.set(extent.bytes);
+        self.number(place as u64);
+    }
+
+    fn piece(&mut self, piece: &Piece) {
+        self.node(&piece.node);
+        let place = self.set(piece.bytes);
+        self.number(place as u64);
+    }
+
+    fn node(&mut self, node: &Node) {
+        match node {
+            Node::Empty => self.number(0),
+            Node::AnyByte => self.number(1),
+            Node::Set(set) => {
+                let place = self.codes.iter().position(|known| known == set).unwrap_or_else(|| {
+                    self.codes.push(set.clone());
+                    self.codes.len() - 1
+                });
+                self.numbers(&[2, place]);
+            }
+            Node::Look(look) => {
+                let place = LOOKS.iter().position(|known| known == look).expect("these are all");
+                self.numbers(&[3, place]);
+            }
+            Node::Repeat { node, least, most, greedy } => {
+                self.numbers(&[4, *least as usize]);
+                self.list(most.as_slice(), |writer, &most| writer.number(u64::from(most)));
+                self.number(u64::from(*greedy));
+                self.node(node);
+            }
+            Node::Concat(nodes) => {
+                self.number(5);
+                self.list(nodes, Self::node);
+            }
+            Node::Either(nodes) => {
+                self.number(6);
+                self.list(nodes, Self::node);
+            }
+            Node::Group(group, node) => {
+                self.numbers(&[7, *group as usize]);
+                self.node(node);
+            }
+        }
     }
 
     fn layout(&mut self, layout: &Layout) {

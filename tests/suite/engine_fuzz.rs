@@ -223,6 +223,151 @@ fn mutated_inputs_for_a_while() {
         }
         eprintln!("{kind:?}: {rounds} inputs from round {first} on");
     }
+    let (started, mut rounds) = (Instant::now(), 0);
+    while started.elapsed().as_secs() < seconds / 4 {
+        versions_tried(&engine, first.wrapping_add(rounds));
+        rounds += 1;
+    }
+    eprintln!("versions of files: {rounds} inputs from round {first} on");
+}
+
+/// A file of a few kilobytes: plain lines, and texts that rules find something in, or nearly.
+fn document(numbers: &mut Numbers) -> Vec<u8> {
+    let mut text = Vec::new();
+    for _ in 0..4 + numbers.below(12) {
+        match numbers.below(7) {
+            0 => text.extend(seed(Kind::Matcher, numbers)),
+            1 => text.extend(mutated(Kind::Matcher, numbers).into_iter().take(600)),
+            2 => text.extend(seed(Kind::Decoder, numbers).into_iter().take(900)),
+            3 => {
+                let token = planted::github_token(numbers.below(9) as u64);
+                text.extend(format!("api_key = \"{token}\"\n").into_bytes());
+            }
+            _ => {
+                for _ in 0..numbers.below(40) {
+                    let (one, other) = (numbers.below(7), numbers.below(30));
+                    text.extend(
+                        format!("    let token{one} = password(key_{other}, \"secret {one}\");\n").into_bytes(),
+                    );
+                }
+            }
+        }
+        text.push(b'\n');
+    }
+    text
+}
+
+fn lines_of(text: &[u8]) -> Vec<Vec<u8>> {
+    text.split_inclusive(|&byte| byte == b'\n').map(<[u8]>::to_vec).collect()
+}
+
+/// Another version of it: lines changed, cut, doubled or moved.
+fn next_version(text: &[u8], numbers: &mut Numbers) -> Vec<u8> {
+    let mut lines = lines_of(text);
+    for _ in 0..=numbers.below(3) {
+        let (at, count) = (numbers.below(lines.len()), 1 + numbers.below(6));
+        let end = (at + count).min(lines.len());
+        match numbers.below(5) {
+            0 => drop(lines.drain(at.min(end)..end)),
+            1 => drop(lines.splice(at..at, lines_of(&document(numbers)).into_iter().take(count * 4))),
+            2 => {
+                let moved: Vec<_> = lines.drain(at.min(end)..end).collect();
+                let to = numbers.below(lines.len() + 1);
+                drop(lines.splice(to..to, moved));
+            }
+            3 => {
+                if let Some(line) = lines.get_mut(at) {
+                    let place = numbers.below(line.len() + 1);
+                    line.insert(place, [b'\n', b'"', b' ', 0xC5, b'x'][numbers.below(5)]);
+                }
+            }
+            _ => {
+                if let Some(line) = lines.last_mut() {
+                    line.pop();
+                }
+            }
+        }
+    }
+    lines.concat()
+}
+
+/// Versions of some files at several paths: what is found in each is the same in one session as in one of its own.
+fn versions_tried(engine: &EmbeddedEngine, round: u64) -> usize {
+    const PATHS: [&str; 5] = ["src/a.rs", "config/master.key", ".env", "id_rsa", "docs/Makefile"];
+    let mut numbers = Numbers(round);
+    let mut texts: Vec<Vec<u8>> = (0..3).map(|_| document(&mut numbers)).collect();
+    for _ in 0..20 {
+        let known = texts[numbers.below(texts.len())].clone();
+        texts.push(next_version(&known, &mut numbers));
+    }
+    let item = |text: &Vec<u8>| {
+        let (size, path) = (text.len() as u64, Some(PATHS[numbers.below(PATHS.len())].into()));
+        Item { kind: ItemKind::Blob, oid: None, size, path, commit: None, elsewhere: Elsewhere::Nowhere }
+    };
+    let items: Vec<Item> = texts.iter().map(item).collect();
+    let told = |finding: &Finding| {
+        let place = (finding.start, finding.end, finding.line, finding.column);
+        format!("{} {} {place:?} {:?} {:?}", finding.part, finding.rule, finding.confidence, finding.tags)
+    };
+    let scanned = |parts: std::ops::Range<usize>| {
+        let mut session = engine.session().unwrap();
+        for part in parts {
+            session.scan(&items[part], part, Content::Whole(&texts[part])).unwrap();
+        }
+        let mut told: Vec<String> = session.finish().unwrap().findings.iter().map(told).collect();
+        told.sort();
+        told
+    };
+    let together = scanned(0..items.len());
+    let mut alone: Vec<String> = (0..items.len()).flat_map(|part| scanned(part..part + 1)).collect();
+    alone.sort();
+    assert_eq!(together, alone, "round {round}");
+    together.len()
+}
+
+/// Rules that are found in other ways than tyran's own: by keywords far off, near others, without any.
+const OTHER_RULES: &str = r#"
+[[rules]]
+id = "far"
+regex = '''key_\d+, "secret'''
+keywords = ["password:"]
+[[rules]]
+id = "near"
+regex = '''secret [0-6]'''
+keywords = ["secret"]
+[[rules.required]]
+id = "header"
+withinLines = 9
+[[rules]]
+id = "header"
+regex = '''-----BEGIN [A-Z ]{0,20}KEY-----'''
+keywords = ["-----begin"]
+skipReport = true
+[[rules]]
+id = "none"
+regex = '''[a-z]+_1[0-9]\b'''
+[[rules]]
+id = "path"
+path = '''\.env$'''
+regex = '''token\d = \w+'''
+keywords = ["token"]
+[[rules]]
+id = "wide"
+regex = '''user = [\s\S]{0,900}?password: \w{20}'''
+keywords = ["user"]
+[[rules]]
+id = "first"
+regex = '''\A\s*let token'''
+keywords = ["let"]
+"#;
+
+#[test]
+fn findings_do_not_depend_on_what_was_read_before() {
+    let own = engine();
+    let others = RuleSet::parse(OTHER_RULES, Origin::Text("others".to_owned()), Mode::Strict).unwrap();
+    let others = EmbeddedEngine::new(others, Options::default()).unwrap();
+    let found: usize = (0..12).map(|round| versions_tried(&own, round) + versions_tried(&others, 100 + round)).sum();
+    assert!(found > 1000, "{found}");
 }
 
 #[test]

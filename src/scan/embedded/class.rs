@@ -30,6 +30,12 @@ impl CodeSet {
         self.0.extend_from_slice(&other.0);
     }
 
+    /// Its ranges, in order.
+    #[allow(dead_code, reason = "the build writes them")]
+    pub(super) fn ranges(&self) -> &[(u32, u32)] {
+        &self.0
+    }
+
     /// Restores the invariant after [`CodeSet::push`].
     pub(super) fn settle(&mut self) {
         self.0.sort_unstable();

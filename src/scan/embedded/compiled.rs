@@ -6,14 +6,19 @@
 //! occurs. Texts that only tests and people need (examples, shapes, names) are left out.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::class::{ByteSet, Table};
+use super::class::{self, ByteSet, CodeSet};
 use super::config::{AllowlistParts, ContextParts, OwnParts, RequiredParts, RuleParts};
+use super::extent::Extent;
 use super::factor::Prepared;
 use super::layout::{Layout, Use, Uses, Words};
 use super::prefilter::Needle;
+use super::profile::Profile;
 use super::runs::{FastRun, Run};
+use super::spot::{Piece, Site, Spot, Spots, Tail};
+use super::translate::{LOOKS, Node};
 
 /// The bytes of a place among the rules.
 const PLACE: usize = 4;
@@ -21,12 +26,14 @@ const PLACE: usize = 4;
 /// Rules, each of which is read when it is asked for.
 #[derive(Debug)]
 pub(super) struct Compiled {
-    sets: Vec<ByteSet>,
+    sets: Sets,
     /// Allowlists for all rules.
     pub(super) allowlists: Vec<AllowlistParts>,
-    /// Where each rule ends.
-    ends: &'static [u8],
-    rules: &'static [u8],
+    rules: Table,
+    /// Of each rule that is searched near its texts: what is needed there.
+    spots: Table,
+    /// Sets of characters.
+    codes: Table,
     /// The longest match of a rule without places, where it has a bound.
     pub(super) widest: usize,
     layout: &'static [u8],
@@ -35,52 +42,64 @@ pub(super) struct Compiled {
 impl Compiled {
     /// Reads what stands before the rules.
     pub(super) fn read(bytes: &'static [u8]) -> Option<Self> {
-        let mut reader = Reader { rest: bytes, sets: &[] };
-        let sets = reader.list(Reader::set)?;
+        let mut reader = Reader { rest: bytes, sets: Sets(&[]), codes: &Table::default() };
+        let count = reader.size()?;
+        let (sets, rest) = reader.rest.split_at_checked(count.checked_mul(SET)?)?;
+        reader.rest = rest;
+        let sets = Sets(sets);
         let allowlists = reader.list(Reader::allowlist)?;
         let widest = reader.size()?;
-        let ends = reader.size()?.checked_mul(PLACE)?;
-        let (ends, rest) = reader.rest.split_at_checked(ends)?;
-        let last =
-            ends.last_chunk::<PLACE>().map_or(Some(0), |last| usize::try_from(u32::from_le_bytes(*last)).ok())?;
-        let (rules, layout) = rest.split_at_checked(last)?;
-        Some(Self { sets, allowlists, ends, rules, widest, layout })
+        let counts = [reader.size()?, reader.size()?, reader.size()?];
+        let mut rest = reader.rest;
+        let mut ends = [&[][..]; 3];
+        for (ends, count) in ends.iter_mut().zip(counts) {
+            (*ends, rest) = rest.split_at_checked(count.checked_mul(PLACE)?)?;
+        }
+        let mut table = |ends| {
+            let (table, behind) = Table::split(ends, rest)?;
+            rest = behind;
+            Some(table)
+        };
+        let (rules, spots, codes) = (table(ends[0])?, table(ends[1])?, table(ends[2])?);
+        Some(Self { sets, allowlists, rules, spots, codes, widest, layout: rest })
     }
 
     /// How many rules there are.
     pub(super) fn len(&self) -> usize {
-        self.ends.len() / PLACE
+        self.rules.len()
     }
 
-    fn end(&self, place: usize) -> Option<usize> {
-        let end = self.ends.get(place.checked_mul(PLACE)?..)?.first_chunk::<PLACE>()?;
-        usize::try_from(u32::from_le_bytes(*end)).ok()
+    fn reader(&self, bytes: &'static [u8]) -> Reader<'_> {
+        Reader { rest: bytes, sets: self.sets, codes: &self.codes }
     }
 
-    fn reader(&self, place: usize) -> Option<Reader<'_>> {
-        let start = place.checked_sub(1).map_or(Some(0), |before| self.end(before))?;
-        Some(Reader { rest: self.rules.get(start..self.end(place)?)?, sets: &self.sets })
+    /// What is needed where the texts of a rule's pattern occur, if it is searched near these.
+    pub(super) fn spots(&self, place: usize) -> Option<Spots> {
+        let bytes = self.spots.get(place).filter(|bytes| !bytes.is_empty())?;
+        let mut reader = self.reader(bytes);
+        let spots = reader.spots()?;
+        reader.rest.is_empty().then_some(spots)
     }
 
     /// A rule.
     pub(super) fn rule(&self, place: usize) -> Option<RuleParts> {
-        let mut reader = self.reader(place)?;
+        let mut reader = self.reader(self.rules.get(place)?);
         let rule = reader.rule()?;
         reader.rest.is_empty().then_some(rule)
     }
 
     /// The id of a rule, for which the rest of it is not read.
     pub(super) fn id(&self, place: usize) -> Option<&'static str> {
-        self.reader(place)?.borrowed()
+        self.reader(self.rules.get(place)?).borrowed()
     }
 
     /// What all of them are found by.
     pub(super) fn layout(&self) -> Option<Layout> {
-        let mut reader = Reader { rest: self.layout, sets: &self.sets };
-        let tables: Vec<Arc<Table>> = self.sets.iter().map(|set| Arc::new(set.table())).collect();
+        let mut reader = self.reader(self.layout);
+        let mut tables = HashMap::new();
         let layout = Layout {
-            words: reader.words(&tables)?,
-            inner: reader.words(&tables)?,
+            words: reader.words(&mut tables)?,
+            inner: reader.words(&mut tables)?,
             always: reader.list(Reader::size)?,
             by_candidates: reader.list(Reader::flag)?,
             single: reader.list(|reader| Some((u8::try_from(reader.size()?).ok()?, reader.size()?)))?,
@@ -90,9 +109,60 @@ impl Compiled {
     }
 }
 
+/// Things one after another, and where each ends.
+#[derive(Debug, Default)]
+struct Table {
+    ends: &'static [u8],
+    bytes: &'static [u8],
+}
+
+impl Table {
+    /// Takes a table off the front.
+    fn split(ends: &'static [u8], bytes: &'static [u8]) -> Option<(Self, &'static [u8])> {
+        let last =
+            ends.last_chunk::<PLACE>().map_or(Some(0), |last| usize::try_from(u32::from_le_bytes(*last)).ok())?;
+        let (bytes, behind) = bytes.split_at_checked(last)?;
+        Some((Self { ends, bytes }, behind))
+    }
+
+    fn len(&self) -> usize {
+        self.ends.len() / PLACE
+    }
+
+    fn end(&self, place: usize) -> Option<usize> {
+        let end = self.ends.get(place.checked_mul(PLACE)?..)?.first_chunk::<PLACE>()?;
+        usize::try_from(u32::from_le_bytes(*end)).ok()
+    }
+
+    fn get(&self, place: usize) -> Option<&'static [u8]> {
+        let start = place.checked_sub(1).map_or(Some(0), |before| self.end(before))?;
+        self.bytes.get(start..self.end(place)?)
+    }
+}
+
+/// Sets of bytes, which are read where they are asked for.
+#[derive(Clone, Copy, Debug)]
+struct Sets(&'static [u8]);
+
+/// The bytes of a set.
+const SET: usize = 32;
+
+impl Sets {
+    fn get(self, place: usize) -> Option<ByteSet> {
+        let (words, _) = self.0.get(place.checked_mul(SET)?..)?.first_chunk::<SET>()?.as_chunks::<8>();
+        let mut set = [0; 4];
+        set.iter_mut().zip(words).for_each(|(slot, word)| *slot = u64::from_le_bytes(*word));
+        Some(ByteSet::from_words(set))
+    }
+}
+
+/// Tables of sets, by the places of these.
+type Tables = HashMap<usize, Arc<class::Table>>;
+
 struct Reader<'s> {
     rest: &'static [u8],
-    sets: &'s [ByteSet],
+    sets: Sets,
+    codes: &'s Table,
 }
 
 impl Reader<'_> {
@@ -140,15 +210,7 @@ impl Reader<'_> {
         self.borrowed().map(str::to_owned)
     }
 
-    fn set(&mut self) -> Option<ByteSet> {
-        let mut words = [0; 4];
-        for word in &mut words {
-            *word = self.word()?;
-        }
-        Some(ByteSet::from_words(words))
-    }
-
-    fn words(&mut self, tables: &[Arc<Table>]) -> Option<Words> {
+    fn words(&mut self, tables: &mut Tables) -> Option<Words> {
         let (needles, uses) = (self.size()?, self.size()?);
         // One more is added to them, the self-test's.
         let mut words =
@@ -156,7 +218,7 @@ impl Reader<'_> {
         for _ in 0..needles {
             words.needles.push(Needle {
                 text: Cow::Borrowed(self.borrowed()?.as_bytes()),
-                follow: *self.sets.get(self.size()?)?,
+                follow: self.known_set()?,
                 twice: self.flag()?,
                 rarest: self.size()?,
             });
@@ -168,7 +230,7 @@ impl Reader<'_> {
         (words.uses.len() == uses).then_some(words)
     }
 
-    fn one_use(&mut self, tables: &[Arc<Table>]) -> Option<Use> {
+    fn one_use(&mut self, tables: &mut Tables) -> Option<Use> {
         Some(Use {
             rule: u16::try_from(self.size()?).ok()?,
             word: u16::try_from(self.size()?).ok()?,
@@ -176,9 +238,10 @@ impl Reader<'_> {
             run: match self.size()?.checked_sub(1) {
                 None => None,
                 Some(set) => {
-                    let bytes = *self.sets.get(set)?;
+                    let bytes = self.sets.get(set)?;
                     let run = Run { bytes, least: self.size()?, from: self.size()?, to: self.size()? };
-                    Some(FastRun::with_table(run, Arc::clone(tables.get(set)?)))
+                    let table = tables.entry(set).or_insert_with(|| Arc::new(bytes.table()));
+                    Some(FastRun::with_table(run, Arc::clone(table)))
                 }
             },
         })
@@ -278,7 +341,73 @@ impl Reader<'_> {
     }
 
     fn run(&mut self) -> Option<Run> {
-        let set = self.size()?;
-        Some(Run { bytes: *self.sets.get(set)?, least: self.size()?, from: self.size()?, to: self.size()? })
+        Some(Run { bytes: self.known_set()?, least: self.size()?, from: self.size()?, to: self.size()? })
+    }
+
+    fn spots(&mut self) -> Option<Spots> {
+        let all = self.list(Self::spot)?;
+        let site = |reader: &mut Self| {
+            let mut number = || u16::try_from(reader.size()?).ok();
+            Some(Site { spot: number()?, text: number()?, offset: number()? })
+        };
+        Some(Spots { all, sites: Some(self.list(|reader| reader.list(site))?) })
+    }
+
+    fn spot(&mut self) -> Option<Spot> {
+        Some(Spot {
+            texts: self.list(|reader| Some(reader.borrowed()?.as_bytes().to_vec()))?,
+            before: self.extent()?,
+            after: self.extent()?,
+            word_before: self.flag()?,
+            run: self.list(Self::run)?.pop(),
+            profile: Profile { places: self.list(Self::known_set)? },
+            tail: Tail { text: self.list(Self::piece)?, behind: self.list(Self::piece)?, reach: self.size()? },
+        })
+    }
+
+    fn known_set(&mut self) -> Option<ByteSet> {
+        let place = self.size()?;
+        self.sets.get(place)
+    }
+
+    fn extent(&mut self) -> Option<Extent> {
+        Some(Extent {
+            least: self.size()?,
+            most: self.list(Self::size)?.pop(),
+            most_ascii: self.list(Self::size)?.pop(),
+            bytes: self.known_set()?,
+        })
+    }
+
+    fn piece(&mut self) -> Option<Piece> {
+        Some(Piece { node: self.node()?, bytes: self.known_set()? })
+    }
+
+    fn node(&mut self) -> Option<Node> {
+        let count = |reader: &mut Self| u32::try_from(reader.size()?).ok();
+        Some(match self.size()? {
+            0 => Node::Empty,
+            1 => Node::AnyByte,
+            2 => Node::Set(self.code_set()?),
+            3 => Node::Look(*LOOKS.get(self.size()?)?),
+            4 => Node::Repeat {
+                least: count(self)?,
+                most: self.list(count)?.pop(),
+                greedy: self.flag()?,
+                node: Box::new(self.node()?),
+            },
+            5 => Node::Concat(self.list(Self::node)?),
+            6 => Node::Either(self.list(Self::node)?),
+            7 => Node::Group(count(self)?, Box::new(self.node()?)),
+            _ => return None,
+        })
+    }
+
+    fn code_set(&mut self) -> Option<CodeSet> {
+        let bytes = self.codes.get(self.size()?)?;
+        let mut reader = Reader { rest: bytes, ..*self };
+        let code = |reader: &mut Self| u32::try_from(reader.size()?).ok();
+        let ranges = reader.list(|reader| Some((code(reader)?, code(reader)?)))?;
+        Some(CodeSet::of(&ranges))
     }
 }

@@ -12,13 +12,13 @@ use super::demand::{self, Subject};
 use super::entropy;
 use super::escape;
 use super::gate::Gate;
+use super::hints::Hints;
 use super::locate::{Lines, Location};
-use super::matcher::{self, Caches, Candidate, Haystack, Span};
-use super::plain::{self, PlainPart};
+use super::matcher::{self, Caches, Haystack, Span};
 use super::rewritten::Rewritten;
 use super::rules::Rule;
-use super::runs::{self, LONG_RUN};
-use super::shared::{Shared, Use};
+use super::runs;
+use super::shared::Shared;
 use super::translate::PatternFault;
 use super::utf7;
 use super::wide;
@@ -66,11 +66,7 @@ pub(super) struct Detector<'e> {
     caches: Vec<Option<Box<Caches>>>,
     /// Bytes that were read since the caches were measured.
     unmeasured: usize,
-    candidates: Vec<Vec<Candidate>>,
-    /// Where keywords of each rule occurred in the current text.
-    gated: Vec<Gate>,
-    /// Rules of which they did, and those with candidates.
-    touched: Vec<usize>,
+    hints: Hints<'e>,
 }
 
 /// What a text holds.
@@ -110,9 +106,6 @@ impl<'t> Stage<'t> {
     }
 }
 
-/// How far behind a word what must stand there can begin.
-const REACH: usize = 1024;
-
 /// How much is read round what can be decoded.
 const AROUND_DECODED: usize = 1024;
 /// How often, in bytes, it is looked at what the automata hold, and how much that may be.
@@ -128,9 +121,7 @@ impl<'e> Detector<'e> {
             wanted,
             caches: std::iter::repeat_with(|| None).take(count).collect(),
             unmeasured: 0,
-            candidates: vec![Vec::new(); count],
-            gated: vec![Gate::default(); count],
-            touched: Vec::new(),
+            hints: Hints::new(shared, !wanted.compat),
         }
     }
 
@@ -238,147 +229,20 @@ impl<'e> Detector<'e> {
     /// Tries all rules on a text; its long runs of value characters.
     fn run_pass(&mut self, stage: Stage<'_>, found: &mut Found) -> Result<Vec<Span>, PatternFault> {
         let long_runs = runs::long_runs(stage.haystack.text);
-        let plain = self.find_keywords(stage.haystack, &long_runs);
+        // What is decoded is hardly ever met again.
+        let recurs = !matches!(stage.layer, Layer::Decoded(..));
+        let plain = self.hints.find(stage.haystack, &long_runs, recurs);
         let stage =
             Stage { haystack: Haystack { plain: &plain, long_runs: Some(&long_runs), ..stage.haystack }, ..stage };
-        let mut touched = std::mem::take(&mut self.touched);
-        touched.extend(&self.shared.always);
-        touched.sort_unstable();
-        touched.dedup();
+        let touched = self.hints.touched();
         for &rule in &touched {
-            let by_candidates = self.shared.by_candidates.get(rule).copied().unwrap_or(false);
-            let gate = match self.gated.get(rule) {
-                _ if by_candidates || self.shared.always.contains(&rule) => Gate::OPEN,
-                Some(gate) => *gate,
-                None => Gate::default(),
-            };
+            let gate = self.hints.gate(rule);
             if !gate.is_shut() {
                 self.run_rule(rule, gate, stage, found)?;
             }
         }
-        for &rule in &touched {
-            if let (Some(candidates), Some(gated)) = (self.candidates.get_mut(rule), self.gated.get_mut(rule)) {
-                candidates.clear();
-                *gated = Gate::default();
-            }
-        }
-        touched.clear();
-        self.touched = touched;
+        self.hints.settle(touched);
         Ok(long_runs)
-    }
-
-    /// Notes which rules are to be tried on a text, and where.
-    fn find_keywords(&mut self, haystack: Haystack<'_>, long_runs: &[Span]) -> Vec<PlainPart> {
-        let shared = self.shared;
-        let text = haystack.text;
-        let mut next_run = 0;
-        shared.prefilter.scan(text, &mut |at, needle| {
-            let Some(uses) = shared.uses.get(needle) else { return };
-            // Places are not quite in order.
-            while next_run > 0 && long_runs.get(next_run - 1).is_some_and(|run| run.1 > at) {
-                next_run -= 1;
-            }
-            while long_runs.get(next_run).is_some_and(|run| run.1 <= at) {
-                next_run += 1;
-            }
-            self.note(text, at, uses, || longest_near(long_runs, next_run, at));
-        });
-        for &(start, end) in long_runs {
-            // Words that begin farther back have too short a run.
-            let front = (end - start).saturating_sub(LONG_RUN - 1);
-            shared.inner.scan_front(text.get(start..).unwrap_or_default(), front, &mut |at, needle| {
-                if let Some(uses) = shared.inner_uses.get(needle) {
-                    self.note(text, start + at, uses, || usize::MAX);
-                }
-            });
-        }
-        let odd = if haystack.ascii { Vec::new() } else { plain::places(text) };
-        let plain = plain::parts(text, &odd, shared.prefilter.longest());
-        plain.iter().for_each(|part| self.find_plain_keywords(part));
-        for &(byte, rule) in &shared.single {
-            // A sign that counts as this letter does as well.
-            let sign = || plain.iter().any(|part| part.holds_keyword_letter(byte));
-            if memchr::memchr2(byte, byte.to_ascii_uppercase(), text).is_some() || sign() {
-                self.open(rule, Gate::OPEN);
-            }
-        }
-        if !shared.unusual.is_empty() && !haystack.ascii {
-            let lower = allowlist::lower(text);
-            for (word, rule) in &shared.unusual {
-                if memchr::memmem::find(&lower, word).is_some() {
-                    self.open(*rule, Gate::OPEN);
-                }
-            }
-        }
-        plain
-    }
-
-    #[inline]
-    fn note(&mut self, text: &[u8], at: usize, uses: &[Use], longest: impl Fn() -> usize) {
-        let mut reach = None;
-        for one in uses {
-            let rule = usize::from(one.rule);
-            if one.is_keyword {
-                self.gate(rule, at);
-            }
-            if let Some(run) = &one.run
-                && (run.run.least > *reach.get_or_insert_with(&longest)
-                    || !text.get(at..).is_some_and(|behind| run.stands_in(behind)))
-            {
-                continue;
-            }
-            if let (Some(method), Some(candidates)) = (self.shared.method(rule), self.candidates.get_mut(rule)) {
-                let before = candidates.len();
-                method.note(text, at, usize::from(one.word), true, candidates);
-                if before == 0 && !candidates.is_empty() {
-                    self.touched.push(rule);
-                }
-            }
-        }
-    }
-
-    #[inline]
-    fn gate(&mut self, rule: usize, at: usize) {
-        self.open(rule, Gate::at(at));
-    }
-
-    #[inline]
-    fn open(&mut self, rule: usize, gate: Gate) {
-        if let Some(gated) = self.gated.get_mut(rule) {
-            if gated.is_shut() {
-                self.touched.push(rule);
-            }
-            gated.widen(gate);
-        }
-    }
-
-    /// The keywords that hold a sign which is a letter in another case, in a copy with plain letters.
-    fn find_plain_keywords(&mut self, part: &PlainPart) {
-        let shared = self.shared;
-        for (prefilter, uses) in [(&shared.prefilter, &shared.uses), (&shared.inner, &shared.inner_uses)] {
-            prefilter.scan(&part.text, &mut |at, needle| {
-                let counts = !part.holds_long_s((at, at + prefilter.length(needle)));
-                for one in uses.get(needle).into_iter().flatten() {
-                    self.note_plain(part, at, one, counts);
-                }
-            });
-        }
-    }
-
-    fn note_plain(&mut self, part: &PlainPart, at: usize, one: &Use, counts: bool) {
-        let rule = usize::from(one.rule);
-        if counts && one.is_keyword {
-            self.gate(rule, part.original(at));
-        }
-        let (Some(method), Some(candidates)) = (self.shared.method(rule), self.candidates.get_mut(rule)) else {
-            return;
-        };
-        let known = candidates.len();
-        method.note(&part.text, at, usize::from(one.word), false, candidates);
-        candidates.iter_mut().skip(known).for_each(|candidate| candidate.0 = part.original(candidate.0));
-        if candidates.len() > known {
-            self.touched.push(rule);
-        }
     }
 
     /// One rule, with what it requires near by.
@@ -433,8 +297,9 @@ impl<'e> Detector<'e> {
     ) -> Result<(Vec<Hit>, Option<usize>), PatternFault> {
         let nothing = (Vec::new(), None);
         let Some(pattern) = &rule.regex else { return Ok((self.file_itself(place, rule, stage)?, None)) };
+        let is_recording = self.hints.is_recording();
         let (Some(method), Some(candidates), Some(caches)) =
-            (self.shared.method(place), self.candidates.get_mut(place), self.caches.get_mut(place).map(made))
+            (self.shared.method(place), self.hints.candidates.get_mut(place), self.caches.get_mut(place).map(made))
         else {
             return Ok(nothing);
         };
@@ -442,9 +307,14 @@ impl<'e> Detector<'e> {
             return Ok(nothing);
         }
         if lists_allow_place(rule, stage.place)? || !path_fits(rule, stage.place)? {
+            if is_recording {
+                let alive = matcher::alive(method, stage.haystack, candidates, caches);
+                self.hints.judged(place, &alive);
+            }
             return Ok(nothing);
         }
         let matches = matcher::matches(pattern, method, stage.haystack, candidates, caches)?;
+        self.hints.judged(place, &matches.alive);
         let mut hits = Vec::new();
         for span in matches.spans.into_iter().filter(|&span| gate.is_near(span)) {
             if let Some(hit) = self.judge(place, rule, stage, span)? {
@@ -570,13 +440,6 @@ impl<'e> Detector<'e> {
 
 fn made(slot: &mut Option<Box<Caches>>) -> &mut Caches {
     slot.get_or_insert_default()
-}
-
-/// The longest value that stands near behind a place, or what is shorter than a long run. `first` is the
-/// first run that does not end before the place.
-fn longest_near(runs: &[Span], first: usize, at: usize) -> usize {
-    let near = runs.get(first..).unwrap_or_default().iter().take_while(|run| run.0 <= at + REACH);
-    near.map(|run| run.1 - run.0).max().unwrap_or(0).max(LONG_RUN - 1)
 }
 
 fn lists_allow_place(rule: &Rule, place: Place<'_>) -> Result<bool, PatternFault> {

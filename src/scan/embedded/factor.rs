@@ -12,6 +12,7 @@ use std::sync::Arc;
 use super::extent::{Extent, extent};
 use super::profile::Profile;
 use super::runs::{Run, best_run};
+use super::spot::{Piece, Site, Spot, Tail, sites};
 use super::translate::{Look, Node};
 
 /// At most so many different texts are looked for to find one pattern.
@@ -84,31 +85,21 @@ pub(super) struct Factor {
     /// What stands behind it.
     pub(super) after: Extent,
     /// The text, as a pattern.
-    text: Arc<[Piece]>,
+    text: Arc<[Measured]>,
     /// Everything behind it, innermost first: the rest of each sequence that it stands in.
-    behind: Vec<Arc<[Piece]>>,
+    behind: Vec<Arc<[Measured]>>,
     /// What directly before the text asks for a place.
     pub(super) word_before: bool,
 }
 
-/// A text and what stands behind it, as far as that has a bound.
-#[derive(Debug)]
-pub(super) struct Tail {
-    /// The text, as a pattern.
-    pub(super) text: Arc<[Piece]>,
-    pub(super) behind: Vec<Piece>,
-    /// How many bytes of ASCII text it can reach.
-    pub(super) reach: usize,
-}
-
 /// A part of a pattern, and what it takes.
 #[derive(Clone, Debug)]
-pub(super) struct Piece {
-    pub(super) node: Node,
-    pub(super) extent: Extent,
+struct Measured {
+    node: Node,
+    extent: Extent,
 }
 
-impl Piece {
+impl Measured {
     fn all(nodes: &[Node]) -> Arc<[Self]> {
         nodes.iter().map(|node| Self { node: node.clone(), extent: extent(node) }).collect()
     }
@@ -264,7 +255,7 @@ impl Search<'_> {
                     factor.before.least = 0;
                     factor.word_before = false;
                     // Nothing certain can be said of what follows one round.
-                    factor.behind = vec![Piece::all(&[anything()])];
+                    factor.behind = vec![Measured::all(&[anything()])];
                 }
                 Some(inner)
             }
@@ -281,8 +272,8 @@ impl Search<'_> {
         let before = nodes.get(..start)?;
         let word_before = before.last() == Some(&Node::Look(Look::Word));
         let before = Extent::sum(before.iter().map(extent));
-        let rest = Piece::all(nodes.get(end..)?);
-        let after = Extent::sum(rest.iter().map(|piece| piece.extent));
+        let rest = Measured::all(nodes.get(end..)?);
+        let after = Extent::sum(rest.iter().map(|part| part.extent));
         let within = |factor: Factor| factor.within(before, word_before, &rest, after);
         Some(factors.into_iter().map(within).collect())
     }
@@ -361,14 +352,14 @@ impl Factor {
             texts,
             before: Extent::NOTHING,
             after: Extent::NOTHING,
-            text: Piece::all(nodes),
+            text: Measured::all(nodes),
             behind: Vec::new(),
             word_before: false,
         }
     }
 
     /// The same factor when its node is a part of a sequence.
-    fn within(mut self, before: Extent, word_before: bool, rest: &Arc<[Piece]>, after: Extent) -> Self {
+    fn within(mut self, before: Extent, word_before: bool, rest: &Arc<[Measured]>, after: Extent) -> Self {
         if self.before == Extent::NOTHING {
             self.word_before |= word_before;
         }
@@ -380,61 +371,47 @@ impl Factor {
         self
     }
 
-    fn behind(&self) -> impl Iterator<Item = &Piece> {
-        self.behind.iter().flat_map(|pieces| pieces.iter())
+    fn behind(&self) -> impl Iterator<Item = &Measured> {
+        self.behind.iter().flat_map(|parts| parts.iter())
+    }
+
+    /// What is needed at a place where the text occurs.
+    pub(super) fn spot(&self) -> Spot {
+        Spot {
+            texts: self.texts.clone(),
+            before: self.before,
+            after: self.after,
+            word_before: self.word_before,
+            run: self.run(),
+            profile: Profile::of(self.behind().map(|part| &part.node)),
+            tail: self.bounded_tail(),
+        }
     }
 
     /// The text and as much of what stands behind it as has a bound.
-    pub(super) fn bounded_tail(&self) -> Tail {
+    fn bounded_tail(&self) -> Tail {
         let mut so_far = Extent::NOTHING;
-        let bounded = self.behind().take_while(|piece| {
-            so_far = so_far.then(piece.extent);
+        let bounded = self.behind().take_while(|part| {
+            so_far = so_far.then(part.extent);
             so_far.most.is_some_and(|most| most <= LONGEST_CHECK)
         });
-        let behind: Vec<Piece> = bounded.cloned().collect();
-        let pieces = || self.text.iter().chain(&behind);
-        let reach = Extent::sum(pieces().map(|piece| piece.extent)).most_ascii;
-        // One more byte decides a word boundary at the end.
-        Tail { reach: reach.unwrap_or(LONGEST_CHECK) + 1, text: Arc::clone(&self.text), behind }
+        let behind: Vec<&Measured> = bounded.collect();
+        let parts = self.text.iter().chain(behind.iter().copied());
+        let reach = Extent::sum(parts.map(|part| part.extent)).most_ascii;
+        let piece = |part: &Measured| Piece { node: part.node.clone(), bytes: part.extent.bytes };
+        Tail {
+            text: self.text.iter().map(piece).collect(),
+            behind: behind.into_iter().map(piece).collect(),
+            // One more byte decides a word boundary at the end.
+            reach: reach.unwrap_or(LONGEST_CHECK) + 1,
+        }
     }
 
     /// A run of bytes that must stand behind the text, not far from it, and what it may hold.
-    pub(super) fn run(&self) -> Option<Run> {
-        let parts: Vec<(&Node, Extent)> = self.behind().map(|piece| (&piece.node, piece.extent)).collect();
+    fn run(&self) -> Option<Run> {
+        let parts: Vec<(&Node, Extent)> = self.behind().map(|part| (&part.node, part.extent)).collect();
         best_run(&parts)
     }
-
-    /// For each of the first bytes behind the text: which can stand there.
-    pub(super) fn profile(&self) -> Profile {
-        Profile::of(self.behind().map(|piece| &piece.node))
-    }
-}
-
-/// A text relative to a word in it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Site {
-    pub(super) factor: u16,
-    pub(super) text: u16,
-    pub(super) offset: u16,
-}
-
-/// For each word where the factors' texts stand relative to it; `None` when some text holds none.
-pub(super) fn sites(factors: &[Factor], words: &[String]) -> Option<Vec<Vec<Site>>> {
-    let mut sites = vec![Vec::new(); words.len()];
-    for (factor_place, factor) in factors.iter().enumerate() {
-        for (text_place, text) in factor.texts.iter().enumerate() {
-            let (word, offset) = words.iter().enumerate().find_map(|(place, word)| {
-                let offset = (!word.is_empty()).then(|| memchr::memmem::find(text, word.as_bytes()))??;
-                Some((place, offset))
-            })?;
-            sites.get_mut(word)?.push(Site {
-                factor: u16::try_from(factor_place).ok()?,
-                text: u16::try_from(text_place).ok()?,
-                offset: u16::try_from(offset).ok()?,
-            });
-        }
-    }
-    Some(sites)
 }
 
 /// The words near which all matches of a pattern are, and what must stand behind each.
@@ -471,7 +448,7 @@ pub(super) fn prepare(node: &Node, keywords: &[String]) -> Option<Prepared> {
 fn run_behind(factors: &[Factor], sites: &[Site]) -> Option<Run> {
     let mut all: Option<Run> = None;
     for site in sites {
-        let factor = factors.get(usize::from(site.factor))?;
+        let factor = factors.get(usize::from(site.spot))?;
         let ahead = factor.texts.get(usize::from(site.text))?.len().checked_sub(usize::from(site.offset))?;
         let run = factor.run()?;
         let moved = Run { from: run.from + ahead, to: run.to + ahead, ..run };

@@ -13,18 +13,20 @@ use regex_automata::nfa::thompson;
 use regex_automata::{Anchored, Input, meta};
 
 use super::extent::Extent;
-use super::factor::{self, Factor, Piece, Plan, Site, Surrounded, Tail};
+use super::factor::{Plan, Surrounded};
 use super::pattern::Pattern;
 use super::plain::PlainPart;
-use super::profile::Profile;
+use super::profile::PROFILE;
 use super::runs::{self, FastRun, LONG_RUN};
+use super::seen;
+use super::spot::{Piece, Site, Spot, Spots, Tail};
 use super::translate::{Node, PatternFault, Text};
-use super::walk;
+use super::walk::{self, Told};
 
 /// A match: first byte and one past the last.
 pub(super) type Span = (usize, usize);
 
-/// Where a rule's text may stand: the place and which of the rule's factors.
+/// Where a rule's text may stand: the place and which of the rule's spots.
 pub(super) type Candidate = (usize, u16);
 
 /// A longer match than this is not tried at every place, lest the work be quadratic.
@@ -49,20 +51,19 @@ pub(super) enum Method {
 /// What is needed to search near texts.
 #[derive(Debug)]
 pub(super) struct Near {
-    factors: Vec<Factor>,
-    profiles: Vec<Profile>,
-    /// A run of bytes that must stand behind each factor's texts.
+    spots: Vec<Spot>,
+    /// A run of bytes that must stand behind each spot's texts.
     runs: Vec<Option<FastRun>>,
-    /// What is walked at each place.
-    tails: Vec<Tail>,
     /// For each of the words that were handed to [`Method::new`]: where texts stand relative to it.
     sites: Vec<Vec<Site>>,
     /// The texts themselves, where the words do not tell their places.
     own: Option<AhoCorasick>,
-    /// Which (factor, text) each pattern of `own` is.
+    /// Which (spot, text) each pattern of `own` is.
     own_texts: Vec<(u16, u16)>,
     /// Nothing stands before the texts, and the rest is short: a match begins at a text.
     anchored: bool,
+    /// What decides at a place whether it is a candidate can be farther off than is remembered.
+    far: bool,
     check: Check,
 }
 
@@ -74,11 +75,12 @@ struct Check {
 }
 
 impl Check {
-    fn dfa(&self, ascii: bool, tails: &[Tail]) -> Option<&DFA> {
+    fn dfa(&self, ascii: bool, spots: &[Spot]) -> Option<&DFA> {
         let (cell, text) = if ascii { (&self.ascii, Text::Ascii) } else { (&self.any, Text::Any) };
         let node = |piece: &Piece| piece.node.clone();
         let tail = |tail: &Tail| Node::Concat(tail.text.iter().chain(&tail.behind).map(node).collect());
-        cell.get_or_init(|| build_dfa(&Node::Either(tails.iter().map(tail).collect()), text)).as_ref()
+        cell.get_or_init(|| build_dfa(&Node::Either(spots.iter().map(|spot| tail(&spot.tail)).collect()), text))
+            .as_ref()
     }
 }
 
@@ -115,8 +117,13 @@ impl Method {
         match pattern.plan(words) {
             Plan::Everywhere => Self::Everywhere,
             Plan::Runs(surrounded) => Self::Runs(surrounded, FastRun::new(surrounded.run)),
-            Plan::Near(factors) => Near::new(factors, words).map_or(Self::Everywhere, Self::Near),
+            Plan::Near(factors) => Self::near(Spots::of(&factors, words), words.len()),
         }
+    }
+
+    /// How to find the matches of a pattern near its texts. `words`: of how many words places will be known.
+    pub(super) fn near(spots: Spots, words: usize) -> Self {
+        Near::new(spots, words).map_or(Self::Everywhere, Self::Near)
     }
 
     /// Notes the places that an occurrence of a word hints at.
@@ -127,10 +134,16 @@ impl Method {
                 if let Some(start) = at.checked_sub(usize::from(site.offset))
                     && near.admits(text, start, *site, guarded)
                 {
-                    candidates.push((start, site.factor));
+                    candidates.push((start, site.spot));
                 }
             }
         }
+    }
+
+    /// Whether what decides at a place that it is no candidate can be farther off than is remembered.
+    #[inline]
+    pub(super) fn is_far(&self) -> bool {
+        matches!(self, Self::Near(near) if near.far)
     }
 
     /// Whether there is nothing to find in a text without candidates.
@@ -143,37 +156,38 @@ impl Method {
 }
 
 impl Near {
-    fn new(factors: Vec<Factor>, words: &[String]) -> Option<Self> {
-        let sites = factor::sites(&factors, words);
+    fn new(spots: Spots, words: usize) -> Option<Self> {
         let nothing = |extent: &Extent| extent.most == Some(0);
         let bounded = |extent: &Extent| extent.most.is_some_and(|most| most <= LONGEST_CHECK);
-        let anchored = factors.iter().all(|factor| nothing(&factor.before) && bounded(&factor.after));
+        let behind = |spot: &Spot| spot.run.map_or(0, |run| run.to + run.least).max(PROFILE);
         let mut near = Self {
-            profiles: factors.iter().map(Factor::profile).collect(),
-            runs: factors.iter().map(|factor| factor.run().map(FastRun::new)).collect(),
-            tails: factors.iter().map(Factor::bounded_tail).collect(),
-            factors,
-            sites: sites.clone().unwrap_or_else(|| vec![Vec::new(); words.len()]),
+            runs: spots.all.iter().map(|spot| spot.run.map(FastRun::new)).collect(),
+            anchored: spots.all.iter().all(|spot| nothing(&spot.before) && bounded(&spot.after)),
+            far: spots.all.iter().any(|spot| longest(spot) + behind(spot) > seen::AHEAD),
+            spots: spots.all,
+            sites: Vec::new(),
             own: None,
             own_texts: Vec::new(),
-            anchored,
             check: Check::default(),
         };
-        if sites.is_none() {
-            near.look_for_texts()?;
+        match spots.sites {
+            Some(sites) => near.sites = sites,
+            None => {
+                near.sites = vec![Vec::new(); words];
+                near.look_for_texts()?;
+            }
         }
         Some(near)
     }
 
     fn look_for_texts(&mut self) -> Option<()> {
         let mut texts = Vec::new();
-        for (factor_place, factor) in self.factors.iter().enumerate() {
-            for (text_place, text) in factor.texts.iter().enumerate() {
-                self.own_texts.push((u16::try_from(factor_place).ok()?, u16::try_from(text_place).ok()?));
+        for (spot_place, spot) in self.spots.iter().enumerate() {
+            for (text_place, text) in spot.texts.iter().enumerate() {
+                self.own_texts.push((u16::try_from(spot_place).ok()?, u16::try_from(text_place).ok()?));
                 texts.push(text.clone());
             }
         }
-        self.sites.iter_mut().for_each(Vec::clear);
         self.own = AhoCorasick::builder()
             .ascii_case_insensitive(true)
             .kind(Some(AhoCorasickKind::ContiguousNFA))
@@ -184,9 +198,9 @@ impl Near {
 
     #[inline]
     fn admits(&self, text: &[u8], start: usize, site: Site, guarded: bool) -> bool {
-        let factor_place = usize::from(site.factor);
-        let Some(factor) = self.factors.get(factor_place) else { return false };
-        let Some(needle) = factor.texts.get(usize::from(site.text)) else { return false };
+        let spot_place = usize::from(site.spot);
+        let Some(spot) = self.spots.get(spot_place) else { return false };
+        let Some(needle) = spot.texts.get(usize::from(site.text)) else { return false };
         let Some((there, behind)) = text.get(start..).and_then(|rest| rest.split_at_checked(needle.len())) else {
             return false;
         };
@@ -197,12 +211,12 @@ impl Near {
             return true;
         }
         let is_word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
-        let joined = factor.word_before
+        let joined = spot.word_before
             && there.first().copied().is_some_and(is_word)
             && start.checked_sub(1).and_then(|before| text.get(before)).copied().is_some_and(is_word);
         !joined
-            && self.profiles.get(factor_place).is_some_and(|profile| profile.admits(behind))
-            && self.runs.get(factor_place).is_none_or(|run| run.as_ref().is_none_or(|run| run.stands_in(behind)))
+            && spot.profile.admits(behind)
+            && self.runs.get(spot_place).is_none_or(|run| run.as_ref().is_none_or(|run| run.stands_in(behind)))
     }
 }
 
@@ -230,6 +244,8 @@ pub(super) struct Matches {
     pub(super) spans: Vec<Span>,
     /// Where something begins that could be a match if the text went on.
     pub(super) open: Option<usize>,
+    /// Candidates that lead to something, and those of which that is not told by what is remembered of a part.
+    pub(super) alive: Vec<usize>,
 }
 
 /// Every match of a pattern, in order.
@@ -260,6 +276,25 @@ pub(super) fn matches(
         }
     }
     Ok(found)
+}
+
+/// The candidates that lead to something, or may.
+pub(super) fn alive(
+    method: &Method,
+    haystack: Haystack<'_>,
+    candidates: &[Candidate],
+    caches: &mut Caches,
+) -> Vec<usize> {
+    let mut alive = Vec::new();
+    match method {
+        Method::Everywhere | Method::Runs(..) => alive.extend(candidates.iter().map(|candidate| candidate.0)),
+        Method::Near(near) => {
+            for &at in candidates {
+                near.leads_on(haystack, at, caches, &mut alive);
+            }
+        }
+    }
+    alive
 }
 
 /// Every run of a kind in a text.
@@ -298,7 +333,7 @@ impl Near {
         candidates.sort_unstable();
         candidates.dedup();
         if self.anchored {
-            self.at_texts(pattern, haystack, candidates, caches, &mut found.spans)
+            self.at_texts(pattern, haystack, candidates, caches, found)
         } else {
             self.around_texts(pattern, haystack, candidates, caches, found)
         }
@@ -307,10 +342,10 @@ impl Near {
     /// The places of the texts, found without the rule's words.
     fn look_up(&self, own: &AhoCorasick, text: &[u8], guarded: bool, candidates: &mut Vec<Candidate>) {
         for hit in own.find_overlapping_iter(text) {
-            if let Some(&(factor, needle)) = self.own_texts.get(hit.pattern().as_usize())
-                && self.admits(text, hit.start(), Site { factor, text: needle, offset: 0 }, guarded)
+            if let Some(&(spot, needle)) = self.own_texts.get(hit.pattern().as_usize())
+                && self.admits(text, hit.start(), Site { spot, text: needle, offset: 0 }, guarded)
             {
-                candidates.push((hit.start(), factor));
+                candidates.push((hit.start(), spot));
             }
         }
     }
@@ -322,55 +357,80 @@ impl Near {
         haystack: Haystack<'_>,
         candidates: &[Candidate],
         caches: &mut Caches,
-        found: &mut Vec<Span>,
+        found: &mut Matches,
     ) -> Result<(), PatternFault> {
         let mut free_from = 0;
-        for &(start, factor) in candidates {
+        for &(start, spot) in candidates {
             if start < free_from {
+                // In another text nothing may have begun before it.
+                found.alive.push(start);
                 continue;
             }
-            if self.can_match(haystack.text, (start, factor), haystack.ascii, caches) == Some(false) {
+            if !self.leads_on(haystack, (start, spot), caches, &mut found.alive) {
                 continue;
             }
-            let ascii = haystack.ascii || self.tail_is_ascii(haystack.text, start, factor);
+            let ascii = haystack.ascii || self.tail_is_ascii(haystack.text, start, spot);
             let input = Input::new(haystack.text).range(start..).anchored(Anchored::Yes);
             let regex = pattern.regex(ascii)?;
             let cache = full_cache(caches, ascii, regex);
             let end = regex.search_half_with(cache, &input).map(|half| half.offset());
             if let Some(end) = end {
-                found.push((start, end));
+                found.spans.push((start, end));
                 free_from = end.max(start + 1);
             }
         }
         Ok(())
     }
 
-    /// Whether the tail of a factor can match at a place; `None` when that is not to be told. A "yes" is certain
-    /// where all that it can reach is known to be ASCII.
-    fn can_match(&self, text: &[u8], at: Candidate, ascii: bool, caches: &mut Caches) -> Option<bool> {
-        let factor = usize::from(at.1);
-        if caches.walked < MOST_WALKED {
-            let (texts, tail) = (&self.factors.get(factor)?.texts, self.tails.get(factor)?);
-            let walked = walk::can_match(texts, tail, text, (at.0, ascii), &mut caches.walked);
-            if walked.is_some() {
-                return walked;
+    /// Whether the tail of a spot can match at a place, or it is not to be told; notes the place in `alive` then, and
+    /// when what decided it is farther off than is remembered.
+    fn leads_on(&self, haystack: Haystack<'_>, at: Candidate, caches: &mut Caches, alive: &mut Vec<usize>) -> bool {
+        let told = self.can_match(haystack.text, at, haystack.ascii, caches);
+        let leads_on = told.answer != Some(false);
+        if leads_on || told.looked > at.0 + seen::AHEAD {
+            alive.push(at.0);
+        }
+        leads_on
+    }
+
+    /// Whether the tail of a spot can match at a place. A "yes" is certain where all that it can reach is known to be
+    /// ASCII.
+    fn can_match(&self, text: &[u8], at: Candidate, ascii: bool, caches: &mut Caches) -> Told {
+        if let Some(spot) = self.spots.get(usize::from(at.1)).filter(|_| caches.walked < MOST_WALKED) {
+            let told = walk::can_match(spot, text, (at.0, ascii), &mut caches.walked);
+            if told.answer.is_some() {
+                return told;
             }
         }
-        self.run_check(text, at.0, ascii, caches)
+        self.run_check(text, at.0, ascii, caches).unwrap_or(Told { answer: None, looked: text.len() })
     }
 
     /// The same from the automaton; `None` when it gave up.
-    fn run_check(&self, text: &[u8], start: usize, ascii: bool, caches: &mut Caches) -> Option<bool> {
-        let dfa = self.check.dfa(ascii, &self.tails)?;
+    fn run_check(&self, text: &[u8], start: usize, ascii: bool, caches: &mut Caches) -> Option<Told> {
+        let dfa = self.check.dfa(ascii, &self.spots)?;
         let cache = caches.check[usize::from(ascii)].get_or_insert_with(|| dfa.create_cache());
-        let input = Input::new(text).range(start..).anchored(Anchored::Yes).earliest(true);
-        dfa.try_search_fwd(cache, &input).ok().map(|half| half.is_some())
+        let input = Input::new(text).range(start..).anchored(Anchored::Yes);
+        let mut state = dfa.start_state_forward(cache, &input).ok()?;
+        for (place, &byte) in text.get(start..)?.iter().enumerate() {
+            state = dfa.next_state(cache, state, byte).ok()?;
+            if !state.is_tagged() {
+                continue;
+            }
+            if state.is_quit() {
+                return None;
+            }
+            if state.is_match() || state.is_dead() {
+                return Some(Told { answer: Some(state.is_match()), looked: start + place + 1 });
+            }
+        }
+        let state = dfa.next_eoi_state(cache, state).ok()?;
+        Some(Told { answer: Some(state.is_match()), looked: text.len() + 1 })
     }
 
     /// Whether all of the text that a match could reach from `start` on is ASCII.
-    fn tail_is_ascii(&self, text: &[u8], start: usize, factor: u16) -> bool {
-        let Some(tail) = self.tails.get(usize::from(factor)) else { return false };
-        let end = (start + tail.reach).min(text.len());
+    fn tail_is_ascii(&self, text: &[u8], start: usize, spot: u16) -> bool {
+        let Some(spot) = self.spots.get(usize::from(spot)) else { return false };
+        let end = (start + spot.tail.reach).min(text.len());
         text.get(start..end).is_some_and(<[u8]>::is_ascii)
     }
 
@@ -385,24 +445,25 @@ impl Near {
     ) -> Result<(), PatternFault> {
         let text = haystack.text;
         let mut regions: Vec<Span> = Vec::new();
-        let mut runs = vec![Runs::default(); self.factors.len()];
+        let mut runs = vec![Runs::default(); self.spots.len()];
         let mut endless = None;
         for &(start, place) in candidates {
             let place_index = usize::from(place);
-            let (Some(factor), Some(runs)) = (self.factors.get(place_index), runs.get_mut(place_index)) else {
+            let (Some(spot), Some(runs)) = (self.spots.get(place_index), runs.get_mut(place_index)) else {
                 continue;
             };
-            if self.can_match(text, (start, place), haystack.ascii, caches) == Some(false) {
+            if !self.leads_on(haystack, (start, place), caches, &mut found.alive) {
                 continue;
             }
             let ascii = haystack.ascii || self.tail_is_ascii(text, start, place);
             let region = (
-                runs.region_start(text, start, &factor.before, haystack.ascii),
-                runs.region_end(text, start + longest(factor), &factor.after, haystack.ascii),
+                runs.region_start(text, start, &spot.before, haystack.ascii),
+                runs.region_end(text, start + longest(spot), &spot.after, haystack.ascii),
             );
-            let is_endless = factor.after.most.is_none() && region.1 >= text.len();
+            let is_endless = spot.after.most.is_none() && region.1 >= text.len();
             // What is only perhaps a beginning must not be taken for one that never ends.
-            if is_endless && !haystack.ascii && self.run_check(text, start, ascii, caches) == Some(false) {
+            let check = |caches| self.run_check(text, start, ascii, caches).and_then(|told| told.answer);
+            if is_endless && !haystack.ascii && check(caches) == Some(false) {
                 continue;
             }
             if is_endless {
@@ -433,9 +494,9 @@ fn merged(mut regions: Vec<Span>) -> Vec<Span> {
     merged
 }
 
-fn longest(factor: &Factor) -> usize {
+fn longest(spot: &Spot) -> usize {
     // Each `k` or `s` of a text can be a sign of up to three bytes.
-    factor.texts.iter().map(Vec::len).max().unwrap_or(0) * 3
+    spot.texts.iter().map(Vec::len).max().unwrap_or(0) * 3
 }
 
 /// Remembers where unbounded runs of bytes begin and end, so that a long one is walked once only.

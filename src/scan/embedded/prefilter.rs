@@ -38,7 +38,7 @@ impl Needle {
 /// The shortest needle.
 pub(super) const SHORTEST: usize = 2;
 /// How far into a needle the bytes by which it is found can begin.
-const FARTHEST: usize = 24;
+pub(super) const FARTHEST: usize = 24;
 
 /// Words of the table.
 const TABLE: usize = 1 << 12;
@@ -91,6 +91,7 @@ pub(super) struct Prefilter {
     /// The needles, one after another, and where each ends.
     texts: Vec<u8>,
     ends: Vec<usize>,
+    longest: usize,
 }
 
 /// What needles go on with: a bit for each six bytes, for each four of needles that have no six, for each
@@ -158,8 +159,9 @@ impl Prefilter {
                 2 => {
                     Second::mark(&mut second.twos, two_of(word));
                     if needle.twice && !needle.follow.is_all() {
+                        let bits = followed(needle.follow);
                         for third in needle.follow.iter() {
-                            mark_followed(&mut table, word | folded_byte(third) << 16, needle.follow);
+                            *table.get_mut(slot_of(word | folded_byte(third) << 16))? |= bits;
                         }
                     } else {
                         unbound.push(place);
@@ -168,7 +170,7 @@ impl Prefilter {
                 }
                 3 => {
                     Second::mark(&mut second.threes, three_of(word));
-                    mark_followed(&mut table, word, needle.follow);
+                    *table.get_mut(slot_of(word))? |= followed(needle.follow);
                     0xFF_FFFF
                 }
                 _ => {
@@ -204,6 +206,7 @@ impl Prefilter {
             has,
             bucket_starts: bucket_starts.into_boxed_slice(),
             entries,
+            longest: needles.iter().map(|needle| needle.text.len()).max().unwrap_or(0),
             ends,
             texts,
         };
@@ -254,7 +257,7 @@ impl Prefilter {
 
     /// The length of the longest needle in bytes.
     pub(super) fn longest(&self) -> usize {
-        (0..self.ends.len()).map(|needle| self.length(needle)).max().unwrap_or(0)
+        self.longest
     }
 
     /// Reports every occurrence in a text, with the needle's number.
@@ -412,16 +415,12 @@ impl Prefilter {
     }
 }
 
-/// Marks three bytes with every fourth one that can follow.
-fn mark_followed(table: &mut [u64; TABLE], word: u64, follow: ByteSet) {
-    let bits = if follow.is_all() {
-        u64::MAX
-    } else {
-        follow.iter().fold(0, |bits, byte| bits | 1 << (folded_byte(byte) & 63))
-    };
-    if let Some(slot) = table.get_mut(slot_of(word)) {
-        *slot |= bits;
+/// The bits of the bytes that can follow.
+fn followed(follow: ByteSet) -> u64 {
+    if follow.is_all() {
+        return u64::MAX;
     }
+    follow.iter().fold(0, |bits, byte| bits | 1 << (folded_byte(byte) & 63))
 }
 
 /// Where in a text the four bytes begin that are rarest in others.

@@ -6,29 +6,27 @@ use super::class::{ByteSet, CodeSet};
 use super::translate::Node;
 
 /// So many bytes behind a text are checked one by one before a regex is started.
-const PROFILE: usize = 32;
+pub(super) const PROFILE: usize = 32;
 /// Positions 0 to [`PROFILE`] as bits.
 const WITHIN: u64 = (1 << (PROFILE + 1)) - 1;
 
 /// Which bytes can stand at which distance behind a text.
-#[derive(Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct Profile {
-    /// For each byte a bit per distance.
-    allowed: Vec<u32>,
-    /// How many distances are bound at all.
-    length: usize,
+    /// For each distance that is bound.
+    pub(super) places: Vec<ByteSet>,
 }
 
 impl Profile {
     /// Of what stands behind a text.
     pub(super) fn of<'n>(parts: impl Iterator<Item = &'n Node>) -> Self {
-        let mut profile = Self { allowed: vec![0; 256], length: PROFILE };
+        let mut profile = Self { places: vec![ByteSet::NONE; PROFILE] };
         let mut ends = 1_u64;
         for node in parts {
             ends = profile.walk(node, ends);
         }
         // Where the pattern can end, anything may follow.
-        profile.length = (ends | 1 << PROFILE).trailing_zeros() as usize;
+        profile.places.truncate((ends | 1 << PROFILE).trailing_zeros() as usize);
         profile
     }
 
@@ -91,10 +89,9 @@ impl Profile {
     }
 
     fn allow(&mut self, bytes: ByteSet, at: u64) {
-        let bits = u32::try_from(at & (WITHIN >> 1)).unwrap_or(u32::MAX);
-        for byte in bytes.iter() {
-            if let Some(allowed) = self.allowed.get_mut(usize::from(byte)) {
-                *allowed |= bits;
+        for (place, allowed) in self.places.iter_mut().enumerate() {
+            if at >> place & 1 == 1 {
+                *allowed = allowed.union(bytes);
             }
         }
     }
@@ -103,12 +100,7 @@ impl Profile {
     #[inline]
     pub(super) fn admits(&self, behind: &[u8]) -> bool {
         // A text that ends before the pattern can has no match.
-        let Some(behind) = behind.get(..self.length) else { return false };
-        behind.iter().enumerate().all(|(place, &byte)| self.allows(byte, place))
-    }
-
-    #[inline]
-    fn allows(&self, byte: u8, place: usize) -> bool {
-        self.allowed.get(usize::from(byte)).is_some_and(|bits| bits >> place & 1 == 1)
+        let Some(behind) = behind.get(..self.places.len()) else { return false };
+        behind.iter().zip(&self.places).all(|(&byte, allowed)| allowed.contains(byte))
     }
 }

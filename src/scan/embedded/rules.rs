@@ -61,6 +61,7 @@ use super::factor::Prepared;
 use super::layout::{self, Layout};
 use super::pattern::Pattern;
 use super::shared::view;
+use super::spot::Spots;
 use crate::scan::{Confidence, Severity};
 
 /// Every rule in force, with the allowlists that go for all of them.
@@ -352,6 +353,14 @@ impl RuleSet {
                 rules.iter().try_for_each(|rule| view(rule, |view| builder.add(view)))?;
                 Some((builder.finish(), None))
             }
+        }
+    }
+
+    /// What the build worked out of a rule that is searched near its texts.
+    pub(super) fn spots(&self, place: usize) -> Option<Spots> {
+        match &self.rules {
+            Rules::Read(_) => None,
+            Rules::Compiled(compiled, _) => compiled.spots(place),
         }
     }
 

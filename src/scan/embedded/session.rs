@@ -18,14 +18,14 @@ use super::pattern::UNBOUNDED_SPAN;
 use super::rules::RuleSet;
 use super::selftest::{self, SelfTest};
 use super::shared::Shared;
-use super::subject::{Seen, Subject, item_at, places, tree_names};
+use super::subject::{Seen, Subject, places, tree_names};
+use super::told::{self, Base};
 use super::translate::PatternFault;
 use super::unpack::ending;
 use super::windows::{self, Window, Windows};
 use crate::payload::{Content, Elsewhere, Item, ItemKind};
 use crate::scan::engine::EngineFaultKind;
-use crate::scan::finding::Secret;
-use crate::scan::{Confidence, Engine, EngineFault, Finding, Identity, Reading, Session};
+use crate::scan::{Engine, EngineFault, Identity, Reading, Session};
 use crate::text::SafeText;
 
 /// The engine's name in reports.
@@ -121,29 +121,6 @@ pub(super) struct EmbeddedSession<'e> {
     is_self_test: bool,
 }
 
-/// Where a text begins in its item, and which of what is found there counts.
-#[derive(Clone, Copy)]
-pub(super) struct Base {
-    offset: u64,
-    /// 0-based.
-    line: u64,
-    /// What columns on its first line lack.
-    column: u64,
-    /// Where matches begin that count.
-    pub(super) core: (usize, usize),
-    /// A file that is a finding by its path is told with the first text only.
-    is_first: bool,
-}
-
-impl Base {
-    /// A text that counts as a whole.
-    pub(super) fn whole(offset: u64, line: u64) -> Self {
-        Self { offset, line, column: 0, core: (0, usize::MAX), is_first: true }
-    }
-}
-
-/// A line is kept up to so many bytes.
-const LONGEST_LINE: usize = 16 << 10;
 /// What is taken from a stream at once.
 const STEP: usize = 256 << 10;
 /// A stream up to this size is taken whole.
@@ -281,7 +258,8 @@ impl<'e> EmbeddedSession<'e> {
             None => Ok(windows::Read::Done),
             Some((start, rule)) if window.text.len() - start >= UNBOUNDED_SPAN => {
                 if start >= window.core.0 {
-                    self.unterminated(subject, window, start, rule);
+                    let rule = self.shared.rule(rule);
+                    self.reading.findings.push(told::unterminated(rule, subject, window, start));
                 }
                 Ok(windows::Read::Done)
             }
@@ -294,43 +272,6 @@ impl<'e> EmbeddedSession<'e> {
                 Ok(windows::Read::Open(start))
             }
         }
-    }
-
-    /// Something that a rule without a bound began, and that did not end within the longest span.
-    fn unterminated(&mut self, subject: Subject<'_>, window: Window<'_>, start: usize, rule: usize) {
-        let rule = self.shared.rule(rule);
-        let end = memchr::memchr(b'\n', window.text.get(start..).unwrap_or_default())
-            .map_or(window.text.len(), |at| start + at);
-        let text = window.text.get(start..end.min(start + 256)).unwrap_or_default();
-        let before = window.text.get(..start).unwrap_or_default();
-        let line = window.lines + memchr::memchr_iter(b'\n', before).count() as u64 + 1;
-        let column = memchr::memrchr(b'\n', before).map_or(window.column + start as u64, |at| (start - at) as u64);
-        self.reading.findings.push(Finding {
-            rule: Arc::clone(&rule.id),
-            description: Arc::clone(&rule.description),
-            engine: NAME,
-            item: subject.item.clone(),
-            part: subject.part,
-            start: if subject.within.is_empty() { window.offset + start as u64 } else { 0 },
-            end: if subject.within.is_empty() {
-                window.offset + (start + text.len()) as u64
-            } else {
-                subject.item.size
-            },
-            line,
-            end_line: line,
-            column: column + 1,
-            end_column: column + text.len() as u64,
-            matched: Secret::new(text),
-            secret: Secret::new(text),
-            line_text: Secret::new(text),
-            entropy: 0.0,
-            tags: [rule.tags.as_ref(), &["unterminated".to_owned()]].concat().into(),
-            severity: rule.severity,
-            confidence: rule.confidence.min(Confidence::Low),
-            within: subject.within.to_vec(),
-            remedy: rule.remedy.clone(),
-        });
     }
 
     /// The item as gitleaks cuts it.
@@ -402,47 +343,10 @@ impl<'e> EmbeddedSession<'e> {
         let counts =
             |hit: &Hit| if hit.is_file { base.is_first } else { (base.core.0..base.core.1).contains(&hit.span.0) };
         for hit in found.hits.iter().filter(|hit| counts(hit)) {
-            let finding = self.finding(subject, seen, text, base, hit);
+            let finding = told::finding(self.shared.rule(hit.rule), (subject, seen), text, base, hit);
             self.reading.findings.push(finding);
         }
         Ok(found.open)
-    }
-
-    fn finding(&self, subject: Subject<'_>, seen: Seen<'_>, text: &[u8], base: Base, hit: &Hit) -> Finding {
-        let rule = self.shared.rule(hit.rule);
-        let line = |line: usize| if hit.is_file { 0 } else { base.line + line as u64 + 1 };
-        let mut tags: Vec<String> = rule.tags.to_vec();
-        let mut within = subject.within.to_vec();
-        let column = |column: usize, line: usize| column as u64 + if line == 0 && column > 0 { base.column } else { 0 };
-        if let Some((kinds, depth)) = hit.decoded {
-            tags.extend(kinds.names().map(|name| format!("decoded:{name}")));
-            tags.push(format!("decode-depth:{depth}"));
-            within.extend(kinds.names().map(str::to_owned));
-        }
-        let line_end = hit.line.1.min(hit.line.0 + LONGEST_LINE);
-        Finding {
-            rule: Arc::clone(&rule.id),
-            description: Arc::clone(&rule.description),
-            engine: NAME,
-            item: item_at(subject.item, seen),
-            part: subject.part,
-            // Of a member of an archive the whole archive is told, and the line in the member.
-            start: if subject.within.is_empty() { base.offset + hit.span.0 as u64 } else { 0 },
-            end: if subject.within.is_empty() { base.offset + hit.span.1 as u64 } else { subject.item.size },
-            line: line(hit.location.line),
-            end_line: line(hit.location.end_line),
-            column: column(hit.location.column, hit.location.line),
-            end_column: column(hit.location.end_column, hit.location.end_line),
-            matched: Secret::new(hit.matched.clone()),
-            secret: Secret::new(hit.secret.clone()),
-            line_text: Secret::new(text.get(hit.line.0..line_end).unwrap_or_default()),
-            entropy: hit.entropy as f32,
-            tags: if hit.decoded.is_some() { tags.into() } else { Arc::clone(&rule.tags) },
-            severity: rule.severity,
-            confidence: hit.confidence,
-            within,
-            remedy: rule.remedy.clone(),
-        }
     }
 
     /// Looks for the self-test's secret in a text of its own.

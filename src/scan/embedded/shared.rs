@@ -126,6 +126,10 @@ impl Shared {
         if let Some(method) = made.get() {
             return Some(method);
         }
+        if let Some(spots) = self.set.spots(place) {
+            let words = spots.sites.as_ref().map_or(0, Vec::len);
+            return Some(made.get_or_init(|| Box::new(Method::near(spots, words))));
+        }
         let rule = self.rule(place);
         let pattern = rule.regex.as_ref()?;
         Some(made.get_or_init(|| Box::new(Method::new(pattern, &view(rule, |view| view.words())))))

@@ -35,6 +35,10 @@ pub(super) enum Look {
     NotWord,
 }
 
+/// All of them.
+pub(super) const LOOKS: [Look; 6] =
+    [Look::TextStart, Look::TextEnd, Look::LineStart, Look::LineEnd, Look::Word, Look::NotWord];
+
 /// Why a pattern is refused; the byte at which reading stopped.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{what} (at byte {at})")]

@@ -13,8 +13,9 @@ use tempfile::SpooledTempFile;
 
 use super::archive::{self, Budget, Format};
 use super::packed::{self, Packed};
-use super::session::{Base, EmbeddedSession, engine_fault};
+use super::session::{EmbeddedSession, engine_fault};
 use super::subject::{Inner, Subject};
+use super::told::Base;
 use crate::scan::engine::EngineFaultKind;
 use crate::scan::{EngineFault, Finding};
 use crate::text::SafeText;

@@ -80,15 +80,21 @@ fn narrow(unit: u32) -> Option<u8> {
     }
 }
 
+/// What each byte is as a digit of base64; above 63: it is none.
+const DIGITS: [u8; 256] = {
+    let digits = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut table = [u8::MAX; 256];
+    let mut at = 0;
+    while at < digits.len() {
+        table[digits[at] as usize] = at as u8;
+        at += 1;
+    }
+    table
+};
+
 fn digit(byte: u8) -> Option<u32> {
-    Some(u32::from(match byte {
-        b'A'..=b'Z' => byte - b'A',
-        b'a'..=b'z' => byte - b'a' + 26,
-        b'0'..=b'9' => byte - b'0' + 52,
-        b'+' => 62,
-        b'/' => 63,
-        _ => return None,
-    }))
+    let digit = DIGITS[usize::from(byte)];
+    (digit < 64).then_some(u32::from(digit))
 }
 
 /// An island with its runs decoded.

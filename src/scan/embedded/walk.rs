@@ -7,27 +7,30 @@
 //! a range into a range, however long it is.
 
 use super::class::{ByteSet, CodeSet};
-use super::factor::{Piece, Tail};
+use super::spot::{Piece, Spot, Tail};
 use super::translate::{Look, Node};
 
 /// So many steps are made for one place; more is an automaton's work.
 const MOST_STEPS: usize = 2048;
 
-/// Whether `tail`, which begins with one of `texts`, can match from `start` on; `None` when that is hard to tell.
-/// Adds to `steps` how many were made.
+/// An answer, and what it rests on.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Told {
+    /// `None` when that is hard to tell.
+    pub(super) answer: Option<bool>,
+    /// One past the last byte that was looked at; the end of the text counts as one.
+    pub(super) looked: usize,
+}
+
+/// Whether a spot's tail, which begins with one of its texts, can match from `start` on. Adds to `steps` how many were
+/// made.
 ///
 /// `ascii`: whether all that the tail can reach is known to be.
-pub(super) fn can_match(
-    texts: &[Vec<u8>],
-    tail: &Tail,
-    text: &[u8],
-    (start, ascii): (usize, bool),
-    steps: &mut usize,
-) -> Option<bool> {
-    let mut walk = Walk { text, start, ascii, steps: MOST_STEPS };
-    let answer = walk.tail(texts, tail);
+pub(super) fn can_match(spot: &Spot, text: &[u8], (start, ascii): (usize, bool), steps: &mut usize) -> Told {
+    let mut walk = Walk { text, start, ascii, steps: MOST_STEPS, looked: start };
+    let answer = walk.tail(&spot.texts, &spot.tail);
     *steps += MOST_STEPS - walk.steps;
-    answer
+    Told { answer, looked: walk.looked }
 }
 
 /// So many ranges are kept; more is an automaton's work.
@@ -91,6 +94,8 @@ struct Walk<'t> {
     start: usize,
     ascii: bool,
     steps: usize,
+    /// One past the last byte that was looked at.
+    looked: usize,
 }
 
 impl Walk<'_> {
@@ -98,6 +103,7 @@ impl Walk<'_> {
         let mut places = Places::default();
         let rest = self.text.get(self.start..).unwrap_or_default();
         let longest = texts.iter().map(Vec::len).max().unwrap_or(0);
+        self.look_up_to(self.start + longest);
         // Signs that count as letters have other lengths than these.
         if rest.get(..longest.min(rest.len())).is_some_and(<[u8]>::is_ascii) {
             for text in texts {
@@ -120,7 +126,7 @@ impl Walk<'_> {
             if places.is_empty() {
                 break;
             }
-            places = self.step(&piece.node, Some(piece.extent.bytes), &places)?;
+            places = self.step(&piece.node, Some(piece.bytes), &places)?;
         }
         Some(places)
     }
@@ -182,6 +188,7 @@ impl Walk<'_> {
                 let run = run.iter().position(|&byte| !bytes.contains(byte)).unwrap_or(run.len());
                 self.steps = self.steps.checked_sub(1 + run / 8)?;
                 let run_end = begin + run;
+                self.look_up_to(run_end + 1);
                 // All that begin within it, and have room for the least.
                 if let Some(latest) = run_end.checked_sub(least).filter(|&latest| latest >= begin) {
                     let latest = latest.min(last);
@@ -192,6 +199,10 @@ impl Walk<'_> {
             }
         }
         Some(ends)
+    }
+
+    fn look_up_to(&mut self, end: usize) {
+        self.looked = self.looked.max(end);
     }
 
     fn counted(&self, place: usize) -> Option<u32> {
@@ -221,6 +232,7 @@ impl Walk<'_> {
         let mut held = Places::default();
         for &(first, last) in from.all() {
             self.steps = self.steps.checked_sub((last - first) as usize)?;
+            self.look_up_to(self.start + last as usize + 1);
             for place in first..=last {
                 if self.holds(look, self.start + place as usize) {
                     held.push((place, place))?;

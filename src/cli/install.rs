@@ -159,7 +159,19 @@ fn put_net(world: &World, scope: Scope, own: &Own) -> Result<(), Refusal> {
     let method = place::best_method(world, &git)?;
     match place::install(world, &git, scope, method, &own.program)? {
         Change::None => say!("git: the net is in place already; nothing was changed")?,
-        Change::Made(file) => say!("git: the net is in place ({}), through {}", how(method), file.display())?,
+        Change::Made(file) => {
+            say!("git: the net is in place ({}), through {}", how(method), file.display())?;
+            // Seen of pre-commit 4.7.0, prek 0.5.11 and lefthook 2.2.2: `install` ends with an error while a hooks path is set.
+            match (method, scope) {
+                (Method::Directory, Scope::Global) => say!(
+                    "git: pre-commit, prek and lefthook install their hooks from now on with GIT_CONFIG_GLOBAL=/dev/null before `… install`"
+                )?,
+                (Method::Directory, Scope::Repository) => say!(
+                    "git: before another hook manager is installed here, run `tyran uninstall git --repo`; after it, this again"
+                )?,
+                (Method::Settings, Scope::Global | Scope::Repository) => {}
+            }
+        }
     }
     // A hooks path of the repository's own (husky sets one) goes before the user's.
     if let Ok(Standing::Cut(why)) = crate::net::standing(world, &git, "pre-push", own) {

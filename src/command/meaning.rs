@@ -499,8 +499,12 @@ impl Meaning {
             return;
         }
         self.note_unread_message(scene);
-        let brought = std::mem::take(&mut self.incoming.brought);
+        let mut brought = std::mem::take(&mut self.incoming.brought);
+        let put_in = scene.shell.put_in();
+        brought.extend(put_in.files);
         scene.pasted(&brought);
+        self.spoken.extend(put_in.texts);
+        self.take_spoken(scene);
         let request = self.commit_request(scene, git, verb, args);
         scene.plan.publishes.push(Publish::Commit(request));
     }

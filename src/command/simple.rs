@@ -320,6 +320,15 @@ pub enum FileSeen {
     AsOnDisk,
 }
 
+/// What a line puts into files that it edits in place.
+#[derive(Clone, Debug, Default)]
+pub struct PutIn {
+    /// The words that say it.
+    pub texts: Vec<Vec<u8>>,
+    /// Files of which something is put in.
+    pub files: Vec<PathBuf>,
+}
+
 /// What the walk knows besides the command itself.
 pub trait ShellState {
     /// The outside.
@@ -328,6 +337,10 @@ pub trait ShellState {
     fn file(&self, path: &Path) -> FileSeen;
     /// All files that the line has written or removed so far.
     fn written(&self) -> Vec<WrittenFile>;
+    /// What went into them.
+    fn put_in(&self) -> PutIn {
+        PutIn::default()
+    }
     /// Files that the line has edited in place.
     fn edited(&self) -> Vec<PathBuf> {
         Vec::new()

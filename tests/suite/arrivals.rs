@@ -253,6 +253,8 @@ fn what_a_program_unpacks_or_parts_into_a_commit_is_read_where_it_lies() {
         "tar -C ../plain -c s.txt | tar x; git add -A; git commit -qm x; git push -q",
         "split -l 1 ../plain/s.txt part-; git add -A; git commit -qm x; git push -q",
         "dd if=../plain/s.txt of=q; git add -A; git commit -qm x; git push -q",
+        "sed -i \"s/base/$(cat ../plain/s.txt)/\" a.txt; git commit -qam x; git push -q",
+        "sed -i 'r ../plain/s.txt' a.txt; git commit -qam x; git push -q",
     ] {
         let sandbox = copy_of(&template);
         std::fs::write(sandbox.path("plain/s.txt"), format!("{}\n", crate::support::planted::github_token(33)))

@@ -260,7 +260,7 @@ fn directory_follows_cd_and_comes_back() {
     assert_eq!(dirs("f() { cd a; }; f; git x; for d in c ..; do cd $d; git x; done"), ["a", "a/c", "a"]);
     assert_eq!(dirs("if true; then cd a; else cd b; fi; git x"), ["a"]);
     assert_eq!(dirs("if test -d q; then cd a; else cd b; fi; git x"), ["a", "b"]);
-    assert_eq!(dirs("cd \"$(mktemp -d)\" && git x"), ["?"]);
+    assert_eq!(dirs("cd \"$(head -1 d)\" && git x"), ["?"]);
     assert_eq!(dirs("CDPATH=a; cd c; git x; cd \"$OLDPWD\"; git x"), ["a/c", ""]);
     assert_eq!(dirs("cd a/..; git x; cd ./a/c/../; git x"), ["", "a"]);
 }

@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use crate::command::plan::{Content, WrittenFile};
-use crate::command::simple::{FileSeen, ShellState};
+use crate::command::simple::{FileSeen, PutIn, ShellState};
 use crate::world::{World, open_plain};
 
 /// Largest file that is read as code or pasted into a word, in bytes.
@@ -23,6 +23,8 @@ pub struct Disk {
     folders: BTreeSet<PathBuf>,
     /// Whether something may have changed any file.
     pub anything: bool,
+    /// What goes into the files that are edited in place.
+    pub put_in: PutIn,
 }
 
 /// The content of a file at one point of the line.
@@ -205,6 +207,10 @@ impl ShellState for View<'_> {
 
     fn edited(&self) -> Vec<PathBuf> {
         self.disk.all_edited()
+    }
+
+    fn put_in(&self) -> PutIn {
+        self.disk.put_in.clone()
     }
 
     fn anything_may_have_changed(&self) -> bool {

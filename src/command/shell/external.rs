@@ -163,7 +163,7 @@ impl Walk<'_, '_> {
 
     /// Notes the files that a program writes because its arguments say so.
     fn note_written(&mut self, base: &BStr, call: &Call, shell: &Shell) {
-        let Written { files, edited, folders, made } = wrappers::written(base, call.arguments());
+        let Written { files, edited, taken, folders, made } = wrappers::written(base, call.arguments());
         if self.uncertain == 0 && self.probing == 0 && !shell.dead {
             for folder in made.iter().filter_map(Value::known) {
                 if let Some(path) = self.absolute(folder, shell) {
@@ -179,6 +179,16 @@ impl Walk<'_, '_> {
         }
         for file in &edited {
             self.edit_file(file, shell);
+        }
+        if !edited.is_empty() && !self.is_probing() {
+            // What goes into them stands in the words, or in files that these name or paste in.
+            let words: Vec<&[u8]> =
+                call.arguments().iter().filter_map(|word| word.known().map(|word| &**word)).collect();
+            self.disk.put_in.texts.push(words.join(&b" "[..]));
+            let named =
+                taken.iter().filter_map(|file| self.absolute(file.known()?, shell)).filter(|path| path.is_file());
+            let files: Vec<PathBuf> = named.chain(self.pasted.iter().cloned()).collect();
+            self.disk.put_in.files.extend(files);
         }
         // What `find` removes is told by its tests.
         let is_told = matches!(base.as_bytes(), b"find" | b"gfind");

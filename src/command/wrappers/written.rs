@@ -16,6 +16,8 @@ pub(in crate::command) struct Written {
     pub files: Vec<Value>,
     /// Files whose bytes are edited in place.
     pub edited: Vec<Value>,
+    /// Files of which something goes into those.
+    pub taken: Vec<Value>,
     /// Folders in which files are written, moved or removed.
     pub folders: Vec<Value>,
     /// Folders that are made.
@@ -50,6 +52,7 @@ pub(in crate::command) fn written(base: &BStr, arguments: &[Value]) -> Written {
                 || has(arguments, &["--expression", "--file"]);
             let words = operands(arguments, &["-e", "-f", "-l", "-ne", "-Ee", "-re", "--expression", "--file"]);
             written.edited = if script_apart { words } else { words.split_off_first() };
+            written.taken = arguments.iter().flat_map(read_by_sed).collect();
         }
         b"perl" | b"ruby" if has_cluster(arguments, b'i', b"eEIMmFCr") => {
             written.edited = operands(arguments, &["-e", "-E", "-I", "-M", "-F", "-r"]);
@@ -127,6 +130,16 @@ fn named_by_sed(word: &Value) -> Vec<Value> {
         }
     }
     files
+}
+
+/// Files that a program of sed puts in: the rest of the line after `r` or `R`.
+fn read_by_sed(word: &Value) -> Vec<Value> {
+    let Some(text) = word.known() else { return Vec::new() };
+    let named = text.lines().flat_map(|line| {
+        let begins = line.windows(2).enumerate().filter(|(_, pair)| matches!(pair, [b'r' | b'R', b' ' | b'\t']));
+        begins.filter_map(|(at, _)| line.get(at + 2..)).collect::<Vec<_>>()
+    });
+    named.map(|name| name.trim()).filter(|name| !name.is_empty()).map(|name| Value::Known(name.into())).collect()
 }
 
 /// Files that a program of awk writes by a name in quotes: `> "FILE"`.

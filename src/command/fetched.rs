@@ -111,7 +111,7 @@ impl Meaning {
             return Some(only);
         }
         let head = std::fs::read(git_globals::find(git)?.git_dir.join("HEAD")).ok()?;
-        let branch = head.trim().strip_prefix(b"ref: refs/heads/")?.to_str().ok().filter(|_| !self.has_moved_refs())?;
+        let branch = head.trim().strip_prefix(b"ref: refs/heads/")?.to_str().ok().filter(|_| !self.may_switch())?;
         let config = self.config(scene, git);
         let keys =
             [format!("branch.{branch}.pushremote"), "remote.pushdefault".into(), format!("branch.{branch}.remote")];

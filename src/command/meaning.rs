@@ -11,16 +11,16 @@ use std::path::{Path, PathBuf};
 
 use bstr::{BStr, BString, ByteSlice};
 
-use super::branch_moves::{BranchMoves, names_only};
+use super::branch_moves::BranchMoves;
 use super::git_config::{self, Config, Overlay};
 use super::git_globals::{self, Setting};
 use super::incoming::Incoming;
+use super::message;
 use super::plan::{
-    Bypass, CommitRequest, CommitVerb, GitContext, MovedTo, Opaque, Plan, Publish, PushRequest, PushVia,
-    RevisionRequest, StagingStep, State, Unknown, UploadRequest, WidestRequest,
+    Bypass, CommitRequest, CommitVerb, GitContext, Opaque, Plan, Publish, RevisionRequest, StagingStep, State, Unknown,
+    UploadRequest, WidestRequest,
 };
 use super::simple::{Certainty, Code, Effect, Nested, ShellState, SimpleCommand, Stdin, Value, to_os_string};
-use super::{forge, made_refs, message};
 use crate::text::SafeText;
 
 /// The meaning of commands, with what the line has changed so far.
@@ -29,19 +29,21 @@ pub struct Meaning {
     /// Settings that the line has made.
     pub(super) overlay: Overlay,
     /// Whether refs, or configuration, are still as now for a push.
-    refs: Changed,
+    pub(super) refs: Changed,
     /// Whether index and files are still as now for a commit, apart from the steps.
     files: Changed,
     /// Staging commands so far, each with the repository it works on.
     steps: Vec<(Option<PathBuf>, StagingStep)>,
+    /// The last commit that hooks of the repository may have changed, and how many steps stood before it.
+    hooked: Option<(usize, GitContext, CommitVerb, Arguments)>,
     /// Where the current branch will stand.
     pub(super) branch: BranchMoves,
     /// Whether the line makes a repository.
     made: bool,
     /// Whether another commit of here is checked out, and nobody can say which.
-    head_moved: bool,
+    pub(super) head_moved: bool,
     /// Branches that the line checks out, in its order.
-    checked_out: Vec<CheckedOut>,
+    pub(super) checked_out: Vec<CheckedOut>,
     /// Copies of and links to programs that the line has made.
     pub(super) copies: BTreeMap<PathBuf, PathBuf>,
     /// Files whose text is in objects that the line makes and a later push would send.
@@ -50,13 +52,13 @@ pub struct Meaning {
     spoken: Vec<Vec<u8>>,
     configs: Vec<(GitContext, Config)>,
     /// Refs that the line makes for what is checked out now: a push may name them.
-    made_refs: Vec<MadeRef>,
+    pub(super) made_refs: Vec<MadeRef>,
     /// Repositories of this machine that the line clones: what they hold may go on from the clone.
     pub(super) cloned: Vec<PathBuf>,
     /// What the line makes or brings in beside its commits.
     pub(super) incoming: Incoming,
     /// What prints the message of a commit of the line, where that is known only once it runs.
-    unread_message: Option<SafeText>,
+    pub(super) unread_message: Option<SafeText>,
     /// Code that git has been seen to start, so that code which starts itself comes to an end.
     started: BTreeSet<String>,
 }
@@ -72,11 +74,11 @@ pub(super) struct MadeRef {
 
 /// A branch that the line checks out.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct CheckedOut {
+pub(super) struct CheckedOut {
     /// Its full name.
-    branch: BString,
+    pub(super) branch: BString,
     /// The list joined by `&&` in which that happens; 0 where it is not certain.
-    chain: u64,
+    pub(super) chain: u64,
 }
 
 /// How much of a state may have changed.
@@ -92,7 +94,7 @@ pub(super) enum Changed {
 }
 
 impl Changed {
-    fn state(self) -> State {
+    pub(super) fn state(self) -> State {
         match self {
             Self::Nothing => State::AsNow,
             Self::Content => State::ContentChanged,
@@ -101,7 +103,7 @@ impl Changed {
     }
 
     /// A state after this as well.
-    fn at_least(self, state: State) -> State {
+    pub(super) fn at_least(self, state: State) -> State {
         match (self, state) {
             (Self::Anything, _) | (_, State::Changed) => State::Changed,
             (Self::Content, _) | (_, State::ContentChanged) => State::ContentChanged,
@@ -128,31 +130,7 @@ pub(super) enum Changes {
 }
 
 /// The words of a push; `None` is one or more that are not known.
-type Arguments = Vec<Option<OsString>>;
-
-/// A push as the line comes to it.
-struct Found {
-    args: Arguments,
-    state: State,
-    /// The branch that is checked out by then, where it is another than now.
-    branch: Option<BString>,
-}
-
-impl Found {
-    fn new(args: Arguments, state: State) -> Self {
-        Self { args, state, branch: None }
-    }
-}
-
-/// Whether a push names its remote and only refs that are there now, so that it is the same whatever
-/// is checked out.
-fn names_old_refs(scene: &Scene<'_, '_>, git: &GitContext, args: &Arguments) -> bool {
-    let Some(sources) = made_refs::sources(args) else { return false };
-    let is_there = |source: &BString| {
-        ["refs/heads/", "refs/tags/", ""].iter().any(|folder| scene.has_ref(git, &[folder.as_bytes(), source].concat()))
-    };
-    !sources.is_empty() && sources.iter().all(is_there)
-}
+pub(super) type Arguments = Vec<Option<OsString>>;
 
 /// One command and where its meaning goes.
 pub(super) struct Scene<'a, 'w> {
@@ -327,13 +305,18 @@ impl Meaning {
         self.refs == Changed::Nothing && self.made_refs.is_empty() && !self.moves_head()
     }
 
+    /// Whether another branch may be checked out than now.
+    pub(super) fn may_switch(&self) -> bool {
+        self.refs != Changed::Nothing || self.moves_head()
+    }
+
     /// Whether refs, or what is checked out, may be others than now, apart from commits on top.
     pub(super) fn has_moved_refs(&self) -> bool {
-        self.refs != Changed::Nothing || self.moves_head() || self.branch.brings()
+        self.may_switch() || self.branch.brings()
     }
 
     /// Whether another branch or commit may be checked out than now.
-    fn moves_head(&self) -> bool {
+    pub(super) fn moves_head(&self) -> bool {
         self.head_moved || !self.checked_out.is_empty()
     }
 
@@ -341,21 +324,6 @@ impl Meaning {
     /// not certain.
     pub(super) fn checks_out(&mut self, branch: BString, chain: u64) {
         self.checked_out.push(CheckedOut { branch, chain });
-    }
-
-    /// What may be checked out for a push in this list: nothing for what is now.
-    fn heads(&self, chain: u64) -> Vec<Option<BString>> {
-        let mut heads = vec![None];
-        for checked_out in &self.checked_out {
-            if chain != 0 && checked_out.chain == chain {
-                heads.clear();
-            }
-            let head = Some(checked_out.branch.clone());
-            if !heads.contains(&head) {
-                heads.push(head);
-            }
-        }
-        heads
     }
 
     /// Whether configuration may be another.
@@ -386,104 +354,6 @@ impl Meaning {
     /// Remembers a new name for what is checked out.
     pub(super) fn made_ref(&mut self, folder: &'static str, name: &BStr) {
         self.made_refs.push(MadeRef { folder, name: name.to_owned() });
-    }
-
-    /// Adds a push.
-    pub(super) fn push(
-        &mut self,
-        scene: &mut Scene<'_, '_>,
-        git: GitContext,
-        args: Vec<Option<OsString>>,
-        via: PushVia,
-    ) {
-        self.take_made(scene, &git);
-        if let Some(what) = &self.unread_message {
-            scene.later(what.clone());
-        }
-        if git_globals::find(&git).is_none() || !git_globals::directory(&git.dir, &git.globals).exists() {
-            self.push_cloned(scene, &git);
-        }
-        let differs = self.take_for_push(scene, &git, &args);
-        let put = self.take_put(scene, &git);
-        let (by_hand, written) = self.by_hand(scene, &git);
-        let chain = scene.command.chain;
-        let any_branch = self.head_moved || self.checked_out.iter().any(|one| !self.branch.is_rebased(&one.branch));
-        let mut revisions = if any_branch { self.branch.brought() } else { self.branch.tips(chain) };
-        revisions.extend(written);
-        let followed = !self.branch.is_moved() || names_only(&args);
-        let least = match (put, differs || !followed) {
-            (true, _) => Changed::Anything,
-            (false, true) => by_hand.max(Changed::Content),
-            (false, false) => by_hand,
-        };
-        for found in self.pushed(scene, &git, args, via) {
-            let Found { args, state, branch } = found;
-            let state = least.at_least(state);
-            let moved_to = MovedTo { revisions: revisions.clone(), any_branch, branch };
-            scene.plan.publishes.push(Publish::Push(PushRequest { git: git.clone(), args, state, via, moved_to }));
-        }
-    }
-
-    fn with_new_refs(&mut self, scene: &Scene<'_, '_>, git: &GitContext, args: &Arguments) -> Option<Vec<Arguments>> {
-        let only_remote = self.only_remote(scene, git);
-        made_refs::named(args, &self.made_refs, only_remote)
-    }
-
-    /// The remote that every push without one means, when only one is configured.
-    pub(super) fn only_remote(&mut self, scene: &Scene<'_, '_>, git: &GitContext) -> Option<BString> {
-        let config = self.config(scene, git);
-        let names = forge::remotes(&config);
-        let [only] = names.as_slice() else { return None };
-        let is_chosen = |key: &BString| {
-            key == "remote.pushdefault"
-                || (key.starts_with(b"branch.") && key.to_ascii_lowercase().ends_with(b"remote"))
-        };
-        let agrees =
-            config.iter().filter(|setting| is_chosen(&setting.key)).all(|setting| setting.value.as_ref() == Some(only));
-        agrees.then(|| only.clone())
-    }
-
-    /// A push from a clone that the line makes may hand on all that it was made from.
-    fn push_cloned(&self, scene: &mut Scene<'_, '_>, git: &GitContext) {
-        for source in &self.cloned {
-            let git = GitContext { dir: source.clone(), env: git.env.clone(), globals: Vec::new() };
-            let (args, moved_to) = (Vec::new(), MovedTo::default());
-            let push = PushRequest { git, args, state: State::AsNow, via: PushVia::OtherSide, moved_to };
-            scene.plan.publishes.push(Publish::Push(push));
-        }
-    }
-
-    /// The pushes that one push of the line comes to, each with what it would find.
-    fn pushed(&mut self, scene: &Scene<'_, '_>, git: &GitContext, args: Arguments, via: PushVia) -> Vec<Found> {
-        let state = match git_globals::find(git) {
-            Some(_) if !made_refs::leads_to_new_path(&args, git) || !self.may_be_made(scene) => self.refs.state(),
-            Some(_) | None => State::Changed,
-        };
-        if state != State::AsNow || via != PushVia::Push {
-            return vec![Found::new(args, state)];
-        }
-        if !self.moves_head() && self.made_refs.is_empty()
-            || self.made_refs.is_empty() && !self.branch.is_rebasing() && names_old_refs(scene, git, &args)
-        {
-            return vec![Found::new(args, state)];
-        }
-        // What is checked out decides what a push without words takes, and where it goes.
-        if self.head_moved || self.moves_head() && !(names_only(&args) && self.branch.brings_by_name()) {
-            return vec![Found::new(args, State::ContentChanged)];
-        }
-        // Names that the line makes are not there yet; what they will stand for is.
-        let forms =
-            if self.made_refs.is_empty() { Some(vec![args.clone()]) } else { self.with_new_refs(scene, git, &args) };
-        let Some(forms) = forms else { return vec![Found::new(args, State::ContentChanged)] };
-        let heads = self.heads(scene.command.chain);
-        let each = forms.iter().flat_map(|args| heads.iter().map(move |branch| (args, branch)));
-        each.map(|(args, branch)| Found { args: args.clone(), state, branch: branch.clone() }).collect()
-    }
-
-    /// `git subtree push`: new commits, whose trees and blobs are those of here.
-    pub(super) fn subtree_push(&mut self, scene: &mut Scene<'_, '_>, git: GitContext, words: &[Value]) {
-        let args = made_refs::of_subtree(words);
-        self.push(scene, git, args, PushVia::Push);
     }
 
     /// Adds a commit, with what the line stages before it.
@@ -531,6 +401,21 @@ impl Meaning {
         // not show it; a program that may stage as well is opaque by itself.
         let state = self.files.state();
         CommitRequest { git, verb, args, steps, written, state }
+    }
+
+    /// Remembers a commit whose hooks may stage something that it then takes along.
+    pub(super) fn committed_with_hooks(&mut self, git: &GitContext, verb: &str, args: &[Value]) {
+        let verb = if verb == "commit" { CommitVerb::Commit } else { CommitVerb::Other(verb.into()) };
+        self.hooked = Some((self.steps.len(), git.clone(), verb, arguments(args)));
+    }
+
+    /// That commit once more, where something was staged since.
+    pub(super) fn take_hooked(&mut self, scene: &mut Scene<'_, '_>) {
+        let Some((steps, git, verb, args)) = self.hooked.clone() else { return };
+        if self.steps.len() > steps {
+            let request = self.commit_request(scene, git, verb, args);
+            scene.plan.publishes.push(Publish::Commit(request));
+        }
     }
 
     /// Whether the line stages something before.

@@ -39,6 +39,7 @@ pub mod plan;
 pub mod plan_json;
 mod plan_told;
 pub mod programs;
+mod pushes;
 pub mod read;
 mod scripts;
 mod shell;

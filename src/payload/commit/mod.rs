@@ -6,6 +6,7 @@
 
 mod args;
 mod doubt;
+mod from_tree;
 mod laid;
 mod message;
 mod options;
@@ -19,6 +20,7 @@ pub(super) mod stage;
 mod stash;
 mod steps;
 mod tables;
+mod taken;
 
 use std::sync::Arc;
 

@@ -10,11 +10,13 @@ use bstr::BString;
 
 use crate::payload::Fault;
 
+use super::from_tree::lay_tree;
 use super::options::read;
 use super::site::Located;
 use super::stage::{Laid, Stage, nul_separated};
-use super::steps::{Parsed, lay_tree, takes_over};
+use super::steps::Parsed;
 use super::tables::STASH;
+use super::taken::takes_over;
 
 /// What the line has stashed.
 #[derive(Debug)]

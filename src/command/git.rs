@@ -85,6 +85,11 @@ fn run(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, call: Call) -> Effect {
             effect.writes.push((path, Content::Unknown));
         }
     }
+    if !started.is_empty()
+        && let Some(context) = call.context.as_ref().filter(|_| git_started::runs_commit_hooks(&call.verb))
+    {
+        meaning.committed_with_hooks(context, &call.verb, &call.args);
+    }
     let (as_now, started) = started.into_iter().partition(|nested| git_started::stays(nested, &call));
     effect.run_as_now.extend::<Vec<_>>(as_now);
     effect.run.extend::<Vec<_>>(started);

@@ -80,6 +80,13 @@ pub(super) fn viewers(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, call: &C
     found.nested
 }
 
+/// Whether hooks of a verb can change what it is about to commit.
+pub(super) fn runs_commit_hooks(verb: &str) -> bool {
+    hooks(verb)
+        .iter()
+        .any(|name| matches!(*name, "pre-commit" | "pre-merge-commit" | "prepare-commit-msg" | "pre-applypatch"))
+}
+
 /// Whether the code lies in a file that the verb itself does not change: outside of the work tree, or in the git
 /// directory.
 pub(super) fn stays(nested: &Nested, call: &Call) -> bool {

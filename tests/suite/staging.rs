@@ -207,6 +207,27 @@ fn a_stash_comes_back_with_all_that_it_holds() {
 }
 
 #[test]
+fn what_a_hook_of_the_repository_stages_is_read_where_the_line_pushes_it() {
+    let hook = "mkdir -p .git/hooks && printf '#!/bin/sh\\ncp ../token s.env && git add s.env\\n' > .git/hooks/pre-commit && chmod +x .git/hooks/pre-commit && echo T=@TOKEN@ > ../token";
+    records(&[hook], "git commit -q --allow-empty -m x && git push -q");
+    records(&[hook, "echo x >> a.txt"], "git commit -qam x; git push -q origin main");
+    let other = "mkdir -p .git/hooks && printf '#!/bin/sh\\necho fine\\n' > .git/hooks/pre-commit && chmod +x .git/hooks/pre-commit && echo T=@TOKEN@ > s.env";
+    leaves_out(&[other], "git commit -q --allow-empty -m x && git push -q");
+}
+
+#[test]
+fn a_tree_that_nothing_leads_to_is_no_commit_that_is_known() {
+    let dangling = "git read-tree HEAD && echo T=@TOKEN@ > s.env && git add s.env && git write-tree > ../tree && git reset -q --hard && rm -f s.env";
+    let line = "git push -q origin $(git commit-tree -p HEAD -m x $(cat ../tree)):refs/heads/q";
+    records(&[dangling], line);
+    // The same from a program that only the line will run.
+    let line = "t=$(sed -n p ../tree); git push -q origin $(git commit-tree -p HEAD -m x $t):refs/heads/q";
+    let (code, sent, report) = judged_and_done(&[dangling], line);
+    assert!(sent);
+    assert_ne!(code, Some(0), "{report}");
+}
+
+#[test]
 fn a_description_that_a_merge_takes_into_its_message_is_read() {
     let described = ["git config branch.side.description 'T=@TOKEN@' && git config merge.branchdesc true"];
     records(&described, "git merge -q --log --no-ff --no-edit side && git push -q");

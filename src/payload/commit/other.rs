@@ -23,7 +23,7 @@ use super::message::{self, Message};
 use super::parts::{self, Wanted};
 use super::site::Located;
 use super::stage::Stage;
-use super::{assemble, steps, trees_of};
+use super::{assemble, steps, taken, trees_of};
 
 /// What is known of a verb.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,11 +72,23 @@ pub fn payload(world: &World, request: &CommitRequest, verb: &OsStr) -> Result<P
     }
     stage.lay_written(&request.written)?;
     stage.exact = false;
+    if verb == "commit-tree" && !taken::are_known(&request.args) {
+        // No ref need lead to it.
+        stage.unseen.push("the tree of a commit that is made from words which are not known".into());
+    }
     let mut message = words(&located, request);
     let mut wanted = Wanted::default();
     let commits = named(&mut stage, request)?;
     let head: Vec<String> = stage.head.iter().cloned().collect();
     let head_trees = if head.is_empty() { vec![parts::empty_tree(&stage)?] } else { head.clone() };
+    if verb == "commit-tree" {
+        // No ref need lead to the tree that it is given.
+        let mut trees = Vec::new();
+        for word in request.args.iter().flatten() {
+            trees.extend(stage.resolve(word, "tree")?);
+        }
+        parts::entering(&stage, &trees, &head_trees, &mut wanted)?;
+    }
     let kind = kind(verb);
     match kind {
         Kind::Text => {
@@ -243,7 +255,7 @@ fn files_of(path: &Path) -> Vec<std::path::PathBuf> {
 fn named(stage: &mut Stage<'_>, request: &CommitRequest) -> Result<BTreeSet<String>, Fault> {
     let mut commits = std::mem::take(&mut stage.tips);
     commits.append(&mut stage.taken);
-    if !steps::are_known(&request.args) {
+    if !taken::are_known(&request.args) {
         stage.notes.push("words are not known: every local branch is taken".into());
         let branches = stage.git(["for-each-ref", "--format=%(objectname)", "refs/heads"]).stdout()?;
         commits.extend(branches.lines().map(|line| line.to_str_lossy().into_owned()));
@@ -254,7 +266,7 @@ fn named(stage: &mut Stage<'_>, request: &CommitRequest) -> Result<BTreeSet<Stri
             let done = stage.git(args).with_replacements().run()?;
             commits.extend(done.stdout.lines().map(|line| line.to_str_lossy().into_owned()));
         }
-        for end in steps::ends_of_range(word) {
+        for end in taken::ends_of_range(word) {
             commits.extend(stage.resolve(&end, "commit")?);
         }
     }

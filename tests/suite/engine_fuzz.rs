@@ -370,6 +370,38 @@ fn findings_do_not_depend_on_what_was_read_before() {
     assert!(found > 1000, "{found}");
 }
 
+/// Rules of which a match stands on two lines, and is found by a word of the first or of the second.
+const TWO_LINES: &str = r#"
+[[rules]]
+id = "behind"
+regex = '''begin_\d+\nsecret'''
+keywords = ["begin_"]
+[[rules]]
+id = "before"
+regex = '''secret\nfinish_\d+'''
+keywords = ["finish_"]
+"#;
+
+#[test]
+fn what_stands_next_to_lines_that_recur_counts() {
+    let rules = RuleSet::parse(TWO_LINES, Origin::Text("two lines".to_owned()), Mode::Strict).unwrap();
+    let engine = EmbeddedEngine::new(rules, Options::default()).unwrap();
+    let mut session = engine.session().unwrap();
+    let plain: String = (0..40).map(|line| format!("nothing on line {line}\n")).collect();
+    for number in 0..300 {
+        // Once without a secret next to the line, once with it: wherever texts are cut, it is between these for some.
+        for middle in ["nothing", "secret"] {
+            let text = format!("{plain}begin_{number}\n{middle}\nfinish_{number}\n{plain}");
+            let (kind, size) = (ItemKind::Blob, text.len() as u64);
+            let item = Item { kind, oid: None, size, path: None, commit: None, elsewhere: Elsewhere::Nowhere };
+            session.scan(&item, number, Content::Whole(text.as_bytes())).unwrap();
+        }
+    }
+    let findings = session.finish().unwrap().findings;
+    let count = |id: &str| findings.iter().filter(|finding| &*finding.rule == id).count();
+    assert_eq!((count("behind"), count("before")), (300, 300));
+}
+
 #[test]
 fn findings_do_not_depend_on_threads_and_order() {
     use tyran::scan::{Bounds, run};

@@ -4,6 +4,8 @@
 //! names, values in the next word or after `=` only where git takes them), and what is not known of
 //! them is said. Nothing is run: the repository is found the way git finds it, by looking.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
@@ -316,7 +318,7 @@ pub fn find(context: &GitContext) -> Option<Place> {
             let git_dir = follow(dir.join(git_dir))?;
             is_git_dir(&git_dir).then(|| Place { git_dir, top: (!bare).then(|| dir.clone()) })?
         }
-        None => dir.ancestors().find_map(place_at)?,
+        None => place_above(&dir)?,
     };
     if let Some(top) = work_tree {
         place.top = Some(dir.join(top));
@@ -335,6 +337,38 @@ fn option_value(options: &[OsString], name: &str) -> Option<OsString> {
             found = Some(to_os_string(value));
         }
     }
+    found
+}
+
+thread_local! {
+    /// Repositories by the directory that they were looked for from, while a line is read.
+    static PLACES: RefCell<Option<HashMap<PathBuf, Option<Place>>>> = const { RefCell::new(None) };
+}
+
+/// Looks for repositories from each directory once while `read` runs: reading a line changes none.
+pub(super) fn looking_once<T>(read: impl FnOnce() -> T) -> T {
+    struct Forgets;
+    impl Drop for Forgets {
+        fn drop(&mut self) {
+            PLACES.set(None);
+        }
+    }
+    PLACES.set(Some(HashMap::new()));
+    let _forgets = Forgets;
+    read()
+}
+
+fn place_above(dir: &Path) -> Option<Place> {
+    let known = PLACES.with_borrow(|places| places.as_ref().and_then(|places| places.get(dir).cloned()));
+    if let Some(known) = known {
+        return known;
+    }
+    let found = dir.ancestors().find_map(place_at);
+    PLACES.with_borrow_mut(|places| {
+        if let Some(places) = places {
+            places.insert(dir.to_owned(), found.clone());
+        }
+    });
     found
 }
 

@@ -8,6 +8,7 @@ use std::io;
 use std::panic::{self, AssertUnwindSafe};
 use std::thread::{Builder, Scope, ScopedJoinHandle};
 
+use super::git_globals;
 use super::lex::Dialect;
 use super::meaning::Meaning;
 use super::plan::{Parsed, Plan, Unknown};
@@ -55,7 +56,7 @@ pub fn read_here(text: &[u8], world: &World, shell: Shell) -> Plan {
 
 /// The same with another meaning of commands; for tests of the reader alone.
 pub fn read_with(text: &[u8], world: &World, shell: Shell, verbs: &mut dyn Verbs) -> Plan {
-    let mut plan = Walk::new(world, verbs).walk(text, shell.into());
+    let mut plan = git_globals::looking_once(|| Walk::new(world, verbs).walk(text, shell.into()));
     plan.conclude();
     plan
 }

@@ -139,7 +139,7 @@ fn sends(name: &BStr, group: &str, action: &str) -> Sends {
             Sends::Branch
         }
         ("pr" | "mr" | "issue" | "issues" | "pulls" | "incident", action) => of_discussion(action),
-        ("release" | "releases", "create" | "upload" | "edit" | "c") => Sends::Files,
+        ("release" | "releases", "create" | "new" | "upload" | "edit" | "c") => Sends::Files,
         ("gist" | "snippet", "create" | "new" | "edit" | "rename") => Sends::Files,
         ("release" | "releases" | "gist" | "snippet", _) => Sends::Nothing,
         ("repo" | "repos" | "project", "create" | "c") if name == "gh" => Sends::BranchIf("--push"),

@@ -62,22 +62,102 @@ pub(super) fn command(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, name: &B
     }
 }
 
-/// The words that are no options, with their places; `None` for one that is not known.
-fn words(args: &[Value]) -> Vec<(usize, Option<String>)> {
+/// A word with its place; `None` for one that is not known.
+type Word = (usize, Option<String>);
+
+/// The words that are no options. `cargo +nightly` names a toolchain.
+fn words(args: &[Value]) -> Vec<Word> {
     args.iter()
         .enumerate()
-        .filter(|(_, value)| !value.known().is_some_and(|word| word.starts_with(b"-")))
+        .filter(|(_, value)| !value.known().is_some_and(|word| word.starts_with(b"-") || word.starts_with(b"+")))
         .map(|(at, value)| (at, value.known().map(|word| word.to_str_lossy().into_owned())))
         .collect()
+}
+
+/// Options before a verb that no client gives a value.
+const PLAIN: &[&str] = &[
+    "-s",
+    "--silent",
+    "-q",
+    "--quiet",
+    "-d",
+    "-dd",
+    "-ddd",
+    "-v",
+    "-vv",
+    "-vvv",
+    "--verbose",
+    "-g",
+    "--global",
+    "-f",
+    "--force",
+    "-y",
+    "--yes",
+    "--json",
+    "--offline",
+    "--locked",
+    "--frozen",
+    "--no-cache",
+    "--no-color",
+    "--no-plugins",
+    "--no-interaction",
+    "-n",
+    "--ansi",
+    "--no-ansi",
+    "--debug",
+    "-D",
+    "--tls",
+    "-V",
+    "--version",
+    "-h",
+    "--help",
+    "-r",
+    "--recursive",
+    "--workspaces",
+    "-ws",
+    "--include-workspace-root",
+    "--list",
+    "--native-tls",
+];
+
+/// The words as they count when those before the verb are values of options. Every client has options of its own:
+/// behind one that is not known to be plain, a word may be its value or the verb.
+fn readings(args: &[Value]) -> Vec<Vec<Word>> {
+    let may_be_value = |at: usize| {
+        let option = at.checked_sub(1).and_then(|before| args.get(before)?.known());
+        option.is_some_and(|word| {
+            word.starts_with(b"-") && !word.contains(&b'=') && !PLAIN.iter().any(|plain| word == plain)
+        })
+    };
+    let mut all = vec![words(args)];
+    while let Some([(at, _), rest @ ..]) = all.last().map(Vec::as_slice)
+        && may_be_value(*at)
+    {
+        all.push(rest.to_vec());
+    }
+    all
 }
 
 fn has(args: &[Value], option: &str) -> bool {
     args.iter().any(|value| value.known().is_some_and(|word| word == option))
 }
 
+/// Of several readings, the one that publishes most.
 fn does(name: &BStr, args: &[Value]) -> Does {
     let name = name.to_str().unwrap_or_default();
-    let words = words(args);
+    let weight = |does: &Does| match does {
+        Does::Releases => 5,
+        Does::Packs => 4,
+        Does::Commits => 3,
+        Does::Anything => 2,
+        Does::Runs(_) => 1,
+        Does::Nothing => 0,
+    };
+    let found = readings(args).into_iter().map(|words| does_with(name, args, &words));
+    found.max_by_key(weight).unwrap_or(Does::Nothing)
+}
+
+fn does_with(name: &str, args: &[Value], words: &[Word]) -> Does {
     let verb = |place: usize| words.get(place).map(|(_, word)| word.as_deref().unwrap_or("?")).unwrap_or("");
     let first_at = words.first().map_or(0, |(at, _)| *at);
     if has(args, "--dry-run") && args.iter().all(|value| value.known().is_some()) {
@@ -90,6 +170,9 @@ fn does(name: &BStr, args: &[Value]) -> Does {
         ("npm" | "pnpm" | "bun", "exec" | "x" | "dlx", _) => Does::Runs(words.get(1).map_or(args.len(), |(at, _)| *at)),
         ("yarn", "dlx" | "exec", _) => Does::Runs(words.get(1).map_or(args.len(), |(at, _)| *at)),
         ("npm" | "pnpm" | "yarn" | "bun", "publish" | "stage", _) | ("yarn", "npm", "publish") => Does::Packs,
+        // npm takes every beginning of a verb that no other has.
+        ("npm", word, _) if word.len() > 1 && "publish".starts_with(word) => Does::Packs,
+        ("yarn", "workspace" | "workspaces", _) if verb_stands_in(words, "publish") => Does::Packs,
         ("npm" | "pnpm" | "yarn", "version", _) => {
             const STEPS: &[&str] =
                 &["--major", "--minor", "--patch", "--premajor", "--preminor", "--prepatch", "--prerelease"];
@@ -97,6 +180,8 @@ fn does(name: &BStr, args: &[Value]) -> Does {
         }
         ("npm" | "pnpm" | "yarn" | "bun", "?", _) => Does::Anything,
         ("npm" | "pnpm" | "yarn" | "bun", _, _) => Does::Nothing,
+        ("rustup", "run", _) => Does::Runs(words.get(2).map_or(args.len(), |(at, _)| *at)),
+        ("rustup", _, _) => Does::Nothing,
         ("cargo", "publish", _) => Does::Packs,
         ("cargo", "release" | "smart-release" | "workspaces" | "ws" | "release-plz", _) => Does::Releases,
         ("cargo", "?", _) => Does::Anything,
@@ -155,6 +240,10 @@ fn does(name: &BStr, args: &[Value]) -> Does {
         ("changeset", "version" | "add", _) if has(args, "--commit") => Does::Commits,
         _ => Does::Nothing,
     }
+}
+
+fn verb_stands_in(words: &[Word], verb: &str) -> bool {
+    words.iter().any(|(_, word)| word.as_deref() == Some(verb))
 }
 
 fn pack(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, name: &BStr, args: &[Value]) {

@@ -139,7 +139,7 @@ fn stands_in(names: &str, name: &str) -> bool {
 
 const FORGES: &str = "gh glab hub tea fj berg";
 
-const PACKAGES: &str = "npm pnpm yarn bun npx pnpx bunx cargo twine uv poetry pdm hatch flit gem docker podman buildah skopeo helm oras \
+const PACKAGES: &str = "npm pnpm yarn bun npx pnpx bunx cargo rustup twine uv poetry pdm hatch flit gem docker podman buildah skopeo helm oras \
     lerna nx changeset semantic-release release-it np vsce ovsx mvn gradle dotnet nuget composer mix hex deno jsr \
     crane nerdctl conan pod rebar3 stack cabal luarocks clojars lein sbt goreleaser maturin setuptools flutter dart \
     uvx pipx mkdocs mike quarto gh-pages ghp-import release-please knope psr standard-version commit-and-tag-version bump2version \
@@ -183,7 +183,7 @@ const INERT: &str = "
     logger wall write mesg notify-send osascript say pbcopy pbpaste xclip xsel wl-copy wl-paste open xdg-open
     systemctl service launchctl loginctl
     apt apt-get apt-cache dpkg dpkg-query rpm yum dnf brew port pacman apk zypper snap flatpak nix nix-env pip pip3
-    conda mamba micromamba rbenv pyenv nvm fnm volta asdf mise rustup sdk bundle bundler easy_install
+    conda mamba micromamba rbenv pyenv nvm fnm volta asdf mise sdk bundle bundler easy_install
     kubectl kubectx kubens k9s kustomize minikube kind terraform tofu terragrunt ansible ansible-playbook vagrant
     packer aws gcloud gsutil az doctl heroku flyctl fly vercel netlify wrangler firebase cf adb fastboot docker-compose
     psql mysql sqlite3 mongosh redis-cli pg_dump mysqldump

@@ -121,8 +121,9 @@ pub(super) fn files(world: &World, client: &str, args: &Args<'_>, chosen: &mut C
             return Ok(());
         }
     }
-    for prefix in args.values(&["--prefix", "-C", "--dir", "--cwd"]) {
-        packages.insert(args.dir.join(prefix));
+    // npm 11 packs what is here all the same.
+    for prefix in args.values(if client == "npm" { &["--prefix", "-C"] } else { &["--prefix"] }) {
+        packages.extend([args.dir.to_owned(), args.dir.join(prefix)]);
     }
     if packages.is_empty() {
         packages.insert(args.dir.to_owned());

@@ -20,20 +20,40 @@ use super::{Chosen, crates, npm, python, tree};
 /// # Errors
 /// When a folder cannot be listed, or images are sent.
 pub(super) fn files(world: &World, dir: &Path, request: &PackageRequest, chosen: &mut Chosen) -> Result<(), Fault> {
-    let args = Args { words: &request.args, dir, built_before: request.state != State::AsNow };
-    copied_there(request, dir, chosen)?;
+    let here = Args { words: &request.args, dir, built_before: request.state != State::AsNow };
+    let elsewhere = here.values(changes_directory(&request.client));
+    for folder in elsewhere.iter().map(|folder| dir.join(folder)) {
+        files_in(world, &Args { dir: &folder, ..here }, request, chosen)?;
+    }
+    if elsewhere.is_empty() { files_in(world, &here, request, chosen) } else { Ok(()) }
+}
+
+/// Options by which a client goes to another directory first.
+fn changes_directory(client: &str) -> &'static [&'static str] {
+    match client {
+        "cargo" => &["-C"],
+        "poetry" => &["-C", "--directory", "-P", "--project"],
+        "uv" => &["--directory", "--project"],
+        "pnpm" => &["-C", "--dir"],
+        "yarn" | "bun" => &["--cwd"],
+        _ => &[],
+    }
+}
+
+fn files_in(world: &World, args: &Args<'_>, request: &PackageRequest, chosen: &mut Chosen) -> Result<(), Fault> {
+    copied_there(request, args.dir, chosen)?;
     match request.client.as_str() {
         "docker" | "podman" | "nerdctl" | "buildah" | "skopeo" | "crane" | "oras" => {
             Err(Fault::Image(SafeText::quoted(request.client.as_bytes(), 40)))
         }
         "npm" | "pnpm" | "yarn" | "bun" | "lerna" | "changeset" | "np" => {
-            npm::files(world, &request.client, &args, chosen)
+            npm::files(world, &request.client, args, chosen)
         }
-        "cargo" => crates::files(world, &args, chosen),
+        "cargo" => crates::files(world, args, chosen),
         "twine" | "uv" | "poetry" | "pdm" | "hatch" | "flit" | "maturin" => {
-            python::files(world, &request.client, &args, chosen)
+            python::files(world, &request.client, args, chosen)
         }
-        _ => by_manifest(world, &args, chosen),
+        _ => by_manifest(world, args, chosen),
     }
 }
 

@@ -98,6 +98,31 @@ fn images_are_a_fault_of_their_own() {
     assert!(refusal.contains("unmodelled") && refusal.contains("image"), "{refusal}");
 }
 
+/// npm 11.19 packs what is in the directory that it is started in, whatever `--prefix` says.
+#[test]
+fn clients_that_go_to_another_directory_send_what_is_there() {
+    let sandbox = Sandbox::new();
+    let top = sandbox.path("project");
+    for (folder, text) in [("", "of the top"), ("sub", "of the sub")] {
+        let folder = top.join(folder);
+        fs::create_dir_all(folder.join("src")).unwrap();
+        fs::write(folder.join("package.json"), r#"{"name": "x", "version": "1.0.0"}"#).unwrap();
+        fs::write(folder.join("Cargo.toml"), "[package]\nname = \"x\"\nversion = \"1.0.0\"\n").unwrap();
+        fs::write(folder.join("src/lib.rs"), format!("// {text}\n")).unwrap();
+    }
+    for (client, args, both) in [
+        ("pnpm", &["-C", "sub", "publish"][..], false),
+        ("pnpm", &["--dir=sub", "publish"], false),
+        ("yarn", &["--cwd", "sub", "publish"], false),
+        ("cargo", &["-C", "sub", "publish"], false),
+        ("npm", &["--prefix", "sub", "publish"], true),
+    ] {
+        let text = everything(&package(&sandbox, &top, client, args).unwrap());
+        assert!(text.contains("of the sub"), "{client} {args:?}");
+        assert_eq!(text.contains("of the top"), both, "{client} {args:?}");
+    }
+}
+
 fn have(program: &str) -> bool {
     let there = Command::new(program).arg("--version").output().is_ok_and(|output| output.status.success());
     if !there {

@@ -47,6 +47,18 @@ fn finding(item: &Item) -> Finding {
     }
 }
 
+/// A child that another test starts at this moment holds a writer's lock until it is the program it will be, so that
+/// the next writer may find the file in use, and writes nothing.
+fn until_written(record: impl Fn() -> bool) -> bool {
+    (0..200).any(|_| {
+        let written = record();
+        if !written {
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+        written
+    })
+}
+
 #[test]
 fn claims_exclude_only_what_was_read_and_found_clean() {
     let sandbox = Sandbox::new();
@@ -66,12 +78,17 @@ fn claims_exclude_only_what_was_read_and_found_clean() {
     assert_eq!((first.items.len(), first.remembered), (9, 0));
     // One item with a finding: the others are remembered, and no tip is.
     let dirty = first.items.iter().find(|item| item.path.as_ref().is_some_and(|path| path == "one.txt")).unwrap();
-    assert!(cache().record(&proof(&first.items, &engine("a")), &first.items, &[finding(dirty)], &first.tips));
+    assert!(until_written(|| cache().record(
+        &proof(&first.items, &engine("a")),
+        &first.items,
+        &[finding(dirty)],
+        &first.tips
+    )));
     let second = selected(&claimed, &store, &tips, Some(&cache()));
     assert_eq!((second.items.len(), second.remembered), (3 + 1, 5));
     assert!(second.items.contains(dirty));
     // Clean now: next time the tip answers for all that it reaches, but what no claim hides is read.
-    assert!(cache().record(&proof(&second.items, &engine("a")), &second.items, &[], &second.tips));
+    assert!(until_written(|| cache().record(&proof(&second.items, &engine("a")), &second.items, &[], &second.tips)));
     assert_eq!(cache().clean_tips(), tips);
     let third = selected(&claimed, &store, &tips, Some(&cache()));
     assert_eq!(third.items.len(), 3);
@@ -104,7 +121,7 @@ fn cache_takes_proof_of_its_own_engines_only_and_keys_by_path() {
     let items = [blob(1, "safe.txt"), blob(2, "safe.txt")];
     assert!(!cache.record(&proof(&items, &engine("b")), &items, &[], &[]));
     assert!(!cache.record(&proof(&items[..1], &engine("a")), &items, &[], &[]), "more items than were read");
-    assert!(cache.record(&proof(&items, &engine("a")), &items, &[finding(&items[1])], &[]));
+    assert!(until_written(|| cache.record(&proof(&items, &engine("a")), &items, &[finding(&items[1])], &[])));
     let cache = Cache::open(&sandbox.path("state"), &[engine("a")]).unwrap();
     assert!(cache.remembers(&items[0]) && !cache.remembers(&items[1]));
     assert!(!cache.remembers(&blob(1, "other.txt")), "rules look at paths");
@@ -115,8 +132,8 @@ fn damaged_caches_remember_nothing_wrong_and_are_made_good() {
     let sandbox = Sandbox::new();
     let open = || Cache::open(&sandbox.path("state"), &[engine("a")]).unwrap();
     let items: Vec<Item> = (0..500).map(|number| blob(number, "f")).collect();
-    assert!(open().record(&proof(&items[..250], &engine("a")), &items[..250], &[], &[]));
-    assert!(open().record(&proof(&items[250..], &engine("a")), &items[250..], &[], &[]));
+    assert!(until_written(|| open().record(&proof(&items[..250], &engine("a")), &items[..250], &[], &[])));
+    assert!(until_written(|| open().record(&proof(&items[250..], &engine("a")), &items[250..], &[], &[])));
     let folder = sandbox.path("state/cache");
     let file = fs::read_dir(&folder).unwrap().map(|file| file.unwrap().path());
     let file =
@@ -135,11 +152,13 @@ fn damaged_caches_remember_nothing_wrong_and_are_made_good() {
     fs::write(&file, &sound[..sound.len() - 100]).unwrap();
     assert!(open().remembers(&items[0]) && !open().remembers(&items[499]));
     let more = [blob(1000, "f")];
-    assert!(open().record(&proof(&more, &engine("a")), &more, &[], &[]));
+    assert!(until_written(|| open().record(&proof(&more, &engine("a")), &more, &[], &[])));
     assert!(open().remembers(&more[0]) && open().remembers(&items[0]));
     fs::write(&file, noise(3, 5000)).unwrap();
     assert!(!open().remembers(&items[0]));
-    assert!(open().record(&proof(&more, &engine("a")), &more, &[], &[]) && open().remembers(&more[0]));
+    assert!(
+        until_written(|| open().record(&proof(&more, &engine("a")), &more, &[], &[])) && open().remembers(&more[0])
+    );
 }
 
 /// A few are asked one by one, many at once; old pieces and the one that they were merged to answer alike.
@@ -151,7 +170,7 @@ fn cache_answers_alike_for_few_and_for_many() {
     for (turn, count) in (0..40).map(|turn| (turn, [1, 169, 170, 171, 9000][turn % 5])) {
         let items: Vec<Item> = (end..end + count).map(|number| blob(2 * number, "f")).collect();
         end += count;
-        assert!(open().record(&proof(&items, &engine("a")), &items, &[], &[]));
+        assert!(until_written(|| open().record(&proof(&items, &engine("a")), &items, &[], &[])));
         for number in [end - count, end - 1, 0, end / 2] {
             let cache = open();
             assert!(cache.remembers(&blob(2 * number, "f")), "turn {turn}");
@@ -217,7 +236,7 @@ fn cache_stays_within_its_bound() {
     for turn in 0..3_u32 {
         let items: Vec<Item> = (turn * 500_000..(turn + 1) * 500_000).map(|number| blob(number, "f")).collect();
         let cache = Cache::open(&state, &[engine("a")]).unwrap();
-        assert!(cache.record(&proof(&items, &engine("a")), &items, &[], &[]));
+        assert!(until_written(|| cache.record(&proof(&items, &engine("a")), &items, &[], &[])));
     }
     let files = fs::read_dir(state.join("cache")).unwrap();
     let bytes: u64 = files.map(|file| file.unwrap().metadata().unwrap().len()).sum();

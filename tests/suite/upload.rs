@@ -209,6 +209,8 @@ fn npm_packs_what_it_says_itself() {
         (manifest(",\"bin\":\"lib/deep/x.ts\""), vec![(".npmignore", "/lib\n"), ("lib/deep/x.ts", "x\n")]),
         (manifest(",\"bin\":{\"r\":\"./docs/guide.md\"}"), vec![(".gitignore", "/docs\n")]),
         (manifest(""), vec![(".npmignore", "./lib\n")]),
+        (manifest(",\"files\":[],\"directories\":{\"bin\":\"docs\"}"), vec![]),
+        (manifest(",\"files\":[],\"directories\":{\"bin\":\"nowhere\"}"), vec![]),
     ];
     for (manifest, extra) in cases {
         let sandbox = Sandbox::new();

@@ -314,6 +314,16 @@ impl Walk<'_> {
                 Some(Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_)) | None => {}
             }
         }
+        // Every file of this folder that is not hidden is one where none is named (npm 11: @npmcli/package-json, `binDir`).
+        let folder = self.manifest.get("directories").and_then(|named| named.get("bin")).and_then(Value::as_str);
+        let folder =
+            folder.filter(|_| programs.is_empty()).map(|folder| self.top.join(folder.trim_start_matches("./")));
+        let is_shown = |_: &Path, name: &OsStr| !name.as_encoded_bytes().starts_with(b".");
+        // One that is not there has none.
+        let files = folder.and_then(|folder| tree::walk(&folder, &is_shown).ok()).unwrap_or_default();
+        let files = files.iter().filter_map(|file| file.strip_prefix(self.top).ok()?.to_str());
+        let files: Vec<&str> = files.filter(|file| !file.contains("/.")).collect();
+        programs.extend(files);
         for path in programs {
             strict.extend(Rule::read(&format!("!/{}", path.trim_start_matches("./")), self.dialect));
             required.push(self.top.join(path));

@@ -245,7 +245,7 @@ fn common_beginning<'a>(mut texts: impl Iterator<Item = &'a [u8]>) -> BString {
     let shared = |length: usize, text: &[u8]| {
         text.iter().zip(first).take(length).take_while(|(one, other)| one == other).count()
     };
-    let length = texts.fold(first.len(), |length, text| shared(length, text));
+    let length = texts.fold(first.len(), shared);
     BString::from(first.get(..length).unwrap_or_default())
 }
 

@@ -26,6 +26,9 @@ pub(super) fn stages(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, call: &Ca
     if call.verb == "apply" {
         meaning.patched(scene, &call.args);
     }
+    if call.verb == "sparse-checkout" && !sub_command(call).is_some_and(|sub| sub == "list" || sub == "check-rules") {
+        meaning.settings_of_staging.extend(super::staging::without_sparse_part());
+    }
     if matches!(call.verb.as_str(), "rm" | "mv") {
         for word in args(&call.args).iter().filter(|word| !word.known().is_some_and(|word| word.starts_with(b"-"))) {
             super::tamper::of_word_taken(scene, word, true);

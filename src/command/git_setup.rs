@@ -16,7 +16,7 @@ use super::meaning::{Changes, Meaning, Scene, inert};
 use super::options::{Arg, Grammar, Options};
 use super::plan::{GitContext, PushVia};
 use super::simple::{Certainty, Code, Effect, Value};
-use super::{bypass, git_fold, tamper};
+use super::{bypass, git_fold, staging, tamper};
 
 /// `git config` in both its forms.
 pub(super) fn config(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, call: &Call) -> Effect {
@@ -35,6 +35,9 @@ pub(super) fn config(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, call: &Ca
                     format!("git config takes {key} away"),
                     "leave git's hooks path as it is, or ask the person who set it",
                 );
+            }
+            if let Some(key) = key.as_ref().and_then(Arg::known) {
+                meaning.settings_of_staging.extend(staging::without(normal_key(key).as_bstr()));
             }
             if key.as_ref().and_then(Arg::known).is_none_or(|key| leads_elsewhere(normal_key(key).as_bstr())) {
                 meaning.changes(Changes::Configuration);
@@ -128,6 +131,7 @@ fn set(
     if let Some(value) = &value {
         bypass::of_kept_setting(scene, normal.as_bstr(), value.as_bstr());
     }
+    meaning.settings_of_staging.extend(staging::with(normal.as_bstr(), value.as_ref().map(|value| value.as_bstr())));
     meaning.set(Setting { key: normal.clone(), value });
     if leads_elsewhere(normal.as_bstr()) {
         meaning.changes(Changes::Configuration);

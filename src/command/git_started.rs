@@ -41,8 +41,25 @@ pub(super) fn programs(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, call: &
         }
         of_hooks(scene, call, &config, &mut found);
     }
+    for nested in &found.nested {
+        if let Some(text) = of_editor(nested) {
+            meaning.types(scene, text);
+        }
+    }
     found.nested.retain(|nested| meaning.is_new(nested));
     found.nested
+}
+
+/// The text of code that edits a message or a list.
+fn of_editor(nested: &Nested) -> Option<&BStr> {
+    let name = nested.because.as_str();
+    let edits = |does: Does| matches!(does, Does::Edits | Does::Sequences);
+    let is_editor = VARIABLES.iter().any(|(known, does)| *known == name && edits(*does))
+        || runs(BStr::new(name)).is_some_and(edits);
+    match &nested.code {
+        Code::Shell { args, .. } if is_editor => args.first()?.known(),
+        Code::Shell { .. } | Code::Argv(_) => None,
+    }
 }
 
 /// What shows a manual page: viewers and browsers that the line, the environment or the repository names.

@@ -28,6 +28,8 @@ use crate::text::SafeText;
 pub struct Meaning {
     /// Settings that the line has made.
     pub(super) overlay: Overlay,
+    /// Those that decide what staging takes, as options of git.
+    pub(super) settings_of_staging: Vec<OsString>,
     /// Whether refs, or configuration, are still as now for a push.
     pub(super) refs: Changed,
     /// Whether index and files are still as now for a commit, apart from the steps.
@@ -267,6 +269,17 @@ impl Meaning {
         }
     }
 
+    /// What an editor of the line is told, and the files that it names, may come into what it edits.
+    pub(super) fn types(&mut self, scene: &Scene<'_, '_>, text: &BStr) {
+        self.spoken.push(text.to_vec());
+        let words = text.fields().map(|word| word.trim_with(|letter| letter == '\'' || letter == '"'));
+        for path in words.filter_map(|word| scene.path(word.as_bstr())).filter(|path| path.is_file()) {
+            if !self.carried.contains(&path) {
+                self.carried.push(path);
+            }
+        }
+    }
+
     /// What was said so joins what is published.
     pub(super) fn take_spoken(&mut self, scene: &mut Scene<'_, '_>) {
         for text in std::mem::take(&mut self.spoken) {
@@ -400,7 +413,14 @@ impl Meaning {
         // What a program writes into files before cannot be read yet, and looking further afield would
         // not show it; a program that may stage as well is opaque by itself.
         let state = self.files.state();
+        let git = self.staging_as_set(git);
         CommitRequest { git, verb, args, steps, written, state }
+    }
+
+    /// A context with the settings of the line that decide what staging takes; those of the command itself come last.
+    fn staging_as_set(&self, mut git: GitContext) -> GitContext {
+        git.globals.splice(0..0, self.settings_of_staging.iter().cloned());
+        git
     }
 
     /// Remembers a commit whose hooks may stage something that it then takes along.
@@ -430,7 +450,7 @@ impl Meaning {
         let certain = scene.command.certainty == Certainty::Always;
         let files_may_appear = scene.shell.anything_may_have_changed();
         let step = StagingStep {
-            git: git.clone(),
+            git: self.staging_as_set(git.clone()),
             verb: verb.into(),
             args: arguments(args),
             written,

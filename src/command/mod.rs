@@ -44,6 +44,7 @@ pub mod read;
 mod scripts;
 mod shell;
 pub mod simple;
+mod staging;
 mod startup;
 pub mod tamper;
 mod tripwire;

@@ -27,6 +27,7 @@ mod report;
 mod rules;
 mod settings;
 mod setup;
+mod staged_rules;
 mod staging;
 mod suppress;
 mod text;

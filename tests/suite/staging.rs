@@ -48,14 +48,14 @@ fn holds(sandbox: &Sandbox, git_dir: &Path, text: &str) -> bool {
 }
 
 #[track_caller]
-fn records(setup: &[&str], line: &str) {
+pub fn records(setup: &[&str], line: &str) {
     let (code, done, report) = judged_and_done(setup, line);
     assert!(done, "git did not record it: {line}");
     assert_eq!(code, Some(1), "{line}: {report}");
 }
 
 #[track_caller]
-fn leaves_out(setup: &[&str], line: &str) {
+pub fn leaves_out(setup: &[&str], line: &str) {
     let (code, done, report) = judged_and_done(setup, line);
     assert!(!done, "git recorded it: {line}");
     assert_eq!(code, Some(0), "{line}: {report}");

@@ -90,6 +90,8 @@ pub struct CommitArgs {
     pub template: Option<OsString>,
     /// Further words that enter the commit: author, date, trailers.
     pub words: Vec<OsString>,
+    /// `--author`.
+    pub author: Option<OsString>,
     /// `--trailer`.
     pub trailers: Vec<OsString>,
     /// `--cleanup`.
@@ -155,7 +157,11 @@ impl CommitArgs {
                 self.reused.extend(value);
                 self.edit = true;
             }
-            "author" | "date" => self.words.extend(value),
+            "author" => {
+                self.words.extend(value.clone());
+                self.author = value;
+            }
+            "date" => self.words.extend(value),
             "trailer" => self.trailers.extend(value),
             "cleanup" => self.cleanup = value,
             "gpg-sign" => self.signed = Some(!negated),

@@ -44,6 +44,7 @@ impl Stage<'_> {
         new.sort_by_key(|file| file.serial);
         for file in new {
             self.laid_until = self.laid_until.max(Some(file.serial));
+            self.written.insert(file.path.clone(), file.clone());
             let Some(path) = below(&self.top, &file.path) else { continue };
             if !path.as_os_str().is_empty() {
                 self.lay_one(file, &path)?;
@@ -85,6 +86,7 @@ impl Stage<'_> {
             Content::Unknown => Ok(Some(Laid::Unknown)),
             Content::Gone => {
                 self.gone_below(name, maybe)?;
+                self.nested_no_more(path)?;
                 Ok(Some(Laid::Gone))
             }
             Content::CopyOf(source) if source.is_dir() => {
@@ -128,7 +130,7 @@ impl Stage<'_> {
 
     /// The files of a folder of the disk, below another name. Those that staging could convert are staged one by
     /// one, as they would be at their new place; the others hold their bytes as they are.
-    fn copied_folder(&mut self, source: &Path, to: &Path) -> Result<(), Fault> {
+    pub(super) fn copied_folder(&mut self, source: &Path, to: &Path) -> Result<(), Fault> {
         let found: Vec<PathBuf> = walk(source)?.into_iter().collect();
         let plain = found.iter().all(|path| !path.as_os_str().as_bytes().contains(&b'\n'));
         self.exact = false;
@@ -237,7 +239,7 @@ pub(super) fn as_left(written: &[WrittenFile], is_it: impl Fn(&Path) -> bool) ->
 }
 
 /// What a file holds that bytes are added to: nothing where there is none; `None` where it cannot be read.
-fn before_appending(path: &Path) -> Option<Vec<u8>> {
+pub(super) fn before_appending(path: &Path) -> Option<Vec<u8>> {
     match fs::read(path) {
         Ok(bytes) => Some(bytes),
         Err(error) if error.kind() == ErrorKind::NotFound => Some(Vec::new()),

@@ -82,6 +82,7 @@ pub fn read(
     }
     trailers(stage, args, &mut message)?;
     signers(stage, args, &mut message);
+    older_author(stage, args, &mut message)?;
     identities(stage, &mut message)?;
     Ok(message)
 }
@@ -197,6 +198,19 @@ fn signers(stage: &mut Stage<'_>, args: &CommitArgs, message: &mut Message) {
         }
         message.texts.push(program);
     }
+}
+
+/// An author without an address is looked up among all commits (builtin/commit.c, `find_author_by_nickname`).
+fn older_author(stage: &Stage<'_>, args: &CommitArgs, message: &mut Message) -> Result<(), Fault> {
+    let Some(author) = args.author.as_ref().filter(|author| !author.as_bytes().contains(&b'<')) else { return Ok(()) };
+    let mut pattern = OsString::from("--author=");
+    pattern.push(author);
+    let asked = ["log", "--all", "-i", "-1", "--use-mailmap", "--format=%aN <%aE>"].map(OsString::from);
+    let found = stage.git(asked.into_iter().chain([pattern])).with_replacements().run()?.stdout;
+    if !found.trim().is_empty() {
+        message.texts.push(found.trim().into());
+    }
+    Ok(())
 }
 
 /// Names, addresses, dates and time zones.

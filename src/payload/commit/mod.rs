@@ -14,6 +14,7 @@ mod other;
 pub(super) mod parts;
 mod pathspecs;
 mod programs;
+mod rules;
 mod select;
 pub(super) mod site;
 pub(super) mod stage;
@@ -74,6 +75,7 @@ fn commit(world: &World, request: &CommitRequest) -> Result<Payload, Fault> {
     let mut message = message::read(&mut stage, &located, &args, &request.written)?;
     message::hooks(&mut stage, &mut message)?;
     let parents = parents(&stage, &args)?;
+    stage.read_what_is_converted_otherwise(&trees, &parents)?;
     let mut wanted = Wanted::default();
     parts::entering(&stage, &trees, &parents, &mut wanted)?;
     taken_over(&stage, &parents, &mut wanted)?;

@@ -14,6 +14,7 @@ use std::path::Path;
 use bstr::{BString, ByteSlice};
 
 use crate::command::plan::CommitRequest;
+use crate::payload::upload::walk;
 use crate::payload::{Fault, Payload};
 use crate::text::SafeText;
 use crate::world::World;
@@ -77,6 +78,9 @@ pub fn payload(world: &World, request: &CommitRequest, verb: &OsStr) -> Result<P
         stage.unseen.push("the tree of a commit that is made from words which are not known".into());
     }
     let mut message = words(&located, request);
+    if verb == "quiltimport" {
+        message.files.extend(series(&located, request)?);
+    }
     let mut wanted = Wanted::default();
     let commits = named(&mut stage, request)?;
     let head: Vec<String> = stage.head.iter().cloned().collect();
@@ -237,6 +241,20 @@ fn words(located: &Located, request: &CommitRequest) -> Message {
         }
     }
     message
+}
+
+/// Files of the folders of patches that are named, and of the one that is usual.
+fn series(located: &Located, request: &CommitRequest) -> Result<BTreeSet<std::path::PathBuf>, Fault> {
+    let named = request.args.iter().flatten().map(|word| match word.as_bytes().find_byte(b'=') {
+        Some(at) => OsStr::from_bytes(word.as_bytes().get(at + 1..).unwrap_or_default()),
+        None => word.as_os_str(),
+    });
+    let usual = request.git.env.get(OsStr::new("QUILT_PATCHES")).map_or(OsStr::new("patches"), |folder| folder);
+    let mut files = BTreeSet::new();
+    for folder in named.chain([usual]).map(|folder| located.context.dir.join(folder)).filter(|folder| folder.is_dir()) {
+        files.extend(walk(&folder)?);
+    }
+    Ok(files)
 }
 
 /// A file, or the files of a folder of mails.

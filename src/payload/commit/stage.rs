@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use bstr::{BString, ByteSlice};
 
-use crate::command::plan::GitContext;
+use crate::command::plan::{GitContext, WrittenFile};
 use crate::payload::Fault;
 use crate::text::SafeText;
 use crate::world::World;
@@ -55,6 +55,10 @@ pub struct Stage<'a> {
     pub(in crate::payload) laid: BTreeMap<BString, Laid>,
     /// What such a path may hold instead, where a branch of the line decides.
     pub(super) others: BTreeMap<BString, Others>,
+    /// What the line has written so far, wherever it lies.
+    pub(super) written: BTreeMap<PathBuf, WrittenFile>,
+    /// How often its rules were laid.
+    pub(super) rules_made: usize,
     /// The last write of the line that is laid.
     pub(super) laid_until: Option<u64>,
     /// Trees that could be recorded beside the final one.
@@ -105,6 +109,8 @@ impl<'a> Stage<'a> {
             head: None,
             laid: BTreeMap::new(),
             others: BTreeMap::new(),
+            written: BTreeMap::new(),
+            rules_made: 0,
             laid_until: None,
             snapshots: BTreeSet::new(),
             tips: BTreeSet::new(),
@@ -245,7 +251,8 @@ impl<'a> Stage<'a> {
             }
         }
         if !lines.is_empty() {
-            self.git(["update-index", "-z", "--index-info"]).input(index_info(lines)).stdout()?;
+            // A nested repository gives way to the files in its place.
+            self.git(["update-index", "--replace", "-z", "--index-info"]).input(index_info(lines)).stdout()?;
         }
         if !gone.is_empty() {
             let list: Vec<u8> = gone.iter().flat_map(|path| path.iter().copied().chain([0])).collect();
@@ -417,6 +424,6 @@ fn text(output: &[u8]) -> String {
     String::from_utf8_lossy(output).trim().to_owned()
 }
 
-fn scratch_fault(error: &io::Error) -> Fault {
+pub(super) fn scratch_fault(error: &io::Error) -> Fault {
     Fault::File { path: "scratch space for staging".into(), what: error.to_string().into() }
 }

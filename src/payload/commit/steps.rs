@@ -12,11 +12,13 @@ use bstr::{BString, ByteSlice};
 
 use crate::command::plan::StagingStep;
 use crate::payload::Fault;
+use crate::payload::upload::walk;
 use crate::text::SafeText;
 
 use super::doubt::Before;
 use super::from_tree::{checkout, read_tree, reset, restore};
 use super::options::{Argument, Arguments, read};
+use super::rules::Rules;
 use super::site::{Located, Site};
 use super::stage::{Laid, Stage, nul_separated};
 use super::tables::{ADD, APPLY, MOVE, REMOVE, UPDATE_INDEX_PLAIN};
@@ -113,11 +115,12 @@ fn take(stage: &mut Stage<'_>, located: &Located, step: &StagingStep, verb: &str
         "apply" => apply(stage, located, &step.args),
         "update-index" => update_index(stage, located, &step.args),
         "stash" => super::stash::run(stage, located, &step.args),
-        "clean" | "sparse-checkout" => {
-            // Files go away, or come back as the index has them.
+        "clean" => {
+            // Files go away.
             stage.exact = false;
             stage.snapshot()
         }
+        "sparse-checkout" => sparse(stage),
         "merge" => {
             stage.squashed |= step.args.iter().flatten().any(|word| word == "--squash");
             takes_over(stage, located, &step.args)
@@ -186,14 +189,25 @@ fn add_paths(
 ) -> Result<(), Fault> {
     let tracked_only = flags.iter().any(|flag| flag == "--update" || flag == "--renormalize");
     let forced = flags.iter().any(|flag| flag == "--force");
+    if may_appear && !tracked_only {
+        nested_that_may_be_none(stage)?;
+    }
+    let rules = if tracked_only || forced { None } else { Rules::of(stage)? };
     let mut laid = stage.laid_matching(&located.context, paths)?;
     let tracked = stage.tracked_of(&laid)?;
     if tracked_only {
         laid = tracked;
     } else if !forced {
-        let ignored = ignored_of(stage, &laid)?;
+        let ignored = match &rules {
+            Some(rules) => rules.surely_ignored(stage, &laid)?.into_iter().collect(),
+            None => ignored_of(stage, &laid)?,
+        };
         laid.retain(|path| tracked.contains(path) || !ignored.contains(path));
     }
+    let tracked_before = match &rules {
+        Some(_) => nul_separated(&stage.git(["ls-files", "-z"]).stdout()?),
+        None => Vec::new(),
+    };
     let run = |stage: &Stage<'_>, paths: &[OsString]| {
         let args = std::iter::once(OsString::from("add")).chain(flags.iter().cloned());
         stage.git_in(&located.context, args.chain([OsString::from("--")]).chain(paths.iter().cloned())).run()
@@ -201,6 +215,9 @@ fn add_paths(
     if stage.may_be_as_on_disk(&laid) {
         // What is laid may take the entry away, and what is on disk would then not be staged.
         run(stage, paths)?;
+        if let Some(rules) = &rules {
+            by_the_rules_of_the_line(stage, located, rules, paths, &tracked_before)?;
+        }
         stage.snapshot()?;
     }
     stage.enter(&laid)?;
@@ -218,12 +235,74 @@ fn add_paths(
             }
         }
     }
+    if let Some(rules) = &rules {
+        by_the_rules_of_the_line(stage, located, rules, paths, &tracked_before)?;
+    }
     stage.enter(&laid)
+}
+
+/// An earlier command may have made a nested repository a plain folder: its files are read.
+fn nested_that_may_be_none(stage: &mut Stage<'_>) -> Result<(), Fault> {
+    let listed = nul_separated(&stage.git(["ls-files", "-z", "-o", "--exclude-standard"]).stdout()?);
+    for folder in listed.iter().filter(|path| path.ends_with(b"/")) {
+        let name = folder.trim_end_with(|letter| letter == '/').as_bstr();
+        let is_gone = stage.laid.get(name) == Some(&Laid::Gone) && !stage.others.contains_key(name);
+        if is_gone {
+            continue;
+        }
+        let folder = stage.top.join(OsStr::from_bytes(folder));
+        if folder.join(".git").exists() {
+            stage.files.extend(walk(&folder)?);
+        }
+    }
+    Ok(())
+}
+
+/// Stages what is no longer ignored, and takes out again what is ignored by then.
+fn by_the_rules_of_the_line(
+    stage: &mut Stage<'_>,
+    located: &Located,
+    rules: &Rules,
+    paths: &[OsString],
+    tracked_before: &[BString],
+) -> Result<(), Fault> {
+    let list =
+        |paths: &[BString]| -> Vec<u8> { paths.iter().flat_map(|path| path.iter().copied().chain([0])).collect() };
+    let freed = rules.freed(stage, located, paths)?;
+    if !freed.is_empty() {
+        let args = ["update-index", "--add", "--replace", "-z", "--stdin"];
+        let done = stage.git(args).input(list(&freed)).run()?;
+        if !done.status.success() {
+            stage.complaint(&done.stderr);
+            stage.files.extend(freed.iter().map(|path| stage.top.join(OsStr::from_bytes(path))));
+        }
+    }
+    let now = nul_separated(&stage.git(["ls-files", "-z"]).stdout()?);
+    let new: Vec<BString> = now.into_iter().filter(|path| tracked_before.binary_search(path).is_err()).collect();
+    let ignored: Vec<BString> = rules.surely_ignored(stage, &new)?.into_iter().collect();
+    if !ignored.is_empty() {
+        stage.git(["update-index", "--force-remove", "-z", "--stdin"]).input(list(&ignored)).stdout()?;
+    }
+    Ok(())
 }
 
 fn excludes(pathspec: &OsStr) -> bool {
     let bytes = pathspec.as_bytes();
     [&b":!"[..], b":^", b":(exclude"].iter().any(|magic| bytes.starts_with(magic))
+}
+
+/// `git sparse-checkout`: files come back as the index has them. What lies there already counts again.
+fn sparse(stage: &mut Stage<'_>) -> Result<(), Fault> {
+    stage.exact = false;
+    stage.snapshot()?;
+    let listed = nul_separated(&stage.git(["ls-files", "-t", "-z"]).stdout()?);
+    let left_out = listed.iter().filter_map(|entry| entry.strip_prefix(b"S "));
+    let there = left_out.filter(|path| stage.top.join(OsStr::from_bytes(path)).symlink_metadata().is_ok());
+    let list: Vec<u8> = there.flat_map(|path| path.iter().copied().chain([0])).collect();
+    if !list.is_empty() {
+        stage.git(["update-index", "--no-skip-worktree", "-z", "--stdin"]).input(list).stdout()?;
+    }
+    Ok(())
 }
 
 /// Which of `paths` (from the top) are ignored.

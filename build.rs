@@ -87,8 +87,35 @@ fn link_whole() {
     println!("cargo::rustc-link-arg-bins=-L{}", folder.display());
 }
 
+/// Has the functions that the gate runs for every command laid side by side, as `build/hot.ld` lists them: a start
+/// then faults in some 60 pages fewer of 160, a fifth of the gate's time for a command that publishes nothing.
+/// Whether the linker of this build takes such a list is tried on a program of one line; one that does not lays
+/// functions as it likes, and nothing else differs.
+fn lay_together() {
+    println!("cargo::rerun-if-changed=build/hot.ld");
+    let var = |name: &str| env::var(name).unwrap_or_default();
+    if var("CARGO_CFG_TARGET_OS") != "linux" || var("HOST") != var("TARGET") || var("PROFILE") != "release" {
+        return;
+    }
+    let argument = format!("-Wl,-T,{}/build/hot.ld", var("CARGO_MANIFEST_DIR"));
+    let folder = PathBuf::from(var("OUT_DIR"));
+    let (tried, program) = (folder.join("tried.rs"), folder.join("tried"));
+    fs::write(&tried, "fn main() {}\n").unwrap();
+    let mut compiler = Command::new(var("RUSTC"));
+    compiler.args(var("CARGO_ENCODED_RUSTFLAGS").split('\u{1f}').filter(|flag| !flag.is_empty()));
+    if let Ok(linker) = env::var("RUSTC_LINKER") {
+        compiler.arg(format!("-Clinker={linker}"));
+    }
+    compiler.arg(format!("-Clink-arg={argument}")).arg("-o").arg(&program).arg(&tried);
+    let links = compiler.output().is_ok_and(|done| done.status.success());
+    if links && Command::new(&program).status().is_ok_and(|ended| ended.success()) {
+        println!("cargo::rustc-link-arg-bins={argument}");
+    }
+}
+
 fn main() {
     link_whole();
+    lay_together();
     println!("cargo::rerun-if-changed=rules");
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-changed=build");

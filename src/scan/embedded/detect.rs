@@ -313,7 +313,7 @@ impl<'e> Detector<'e> {
             }
             return Ok(nothing);
         }
-        let matches = matcher::matches(pattern, method, stage.haystack, candidates, caches)?;
+        let matches = matcher::matches(pattern, method, stage.haystack, (candidates, gate), caches)?;
         self.hints.judged(place, &matches.alive);
         let mut hits = Vec::new();
         for span in matches.spans.into_iter().filter(|&span| gate.is_near(span)) {

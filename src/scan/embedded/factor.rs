@@ -42,6 +42,10 @@ pub(super) struct Surrounded {
     pub(super) run: Run,
     pub(super) before: Extent,
     pub(super) after: Extent,
+    /// A line ends directly behind it.
+    pub(super) at_line_end: bool,
+    /// The longest match, where it has a bound.
+    pub(super) most: Option<usize>,
 }
 
 /// A pattern without texts is searched round runs only when they are longer than most words.
@@ -68,7 +72,10 @@ fn surrounded(node: &Node) -> Option<Surrounded> {
             let longer = best.is_none_or(|best| best.run.least < inside.least);
             if inside.least >= LONG_RUN && longer && bounded(&before) && bounded(&after) {
                 let run = Run { bytes: inside.bytes, least: inside.least, from: 0, to: 0 };
-                best = Some(Surrounded { run, before, after });
+                let ends_line = nodes.get(end) == Some(&Node::Look(Look::LineEnd));
+                let at_line_end = ends_line && !inside.bytes.contains(b'\n');
+                let most = before.then(inside).then(after).most;
+                best = Some(Surrounded { run, before, after, at_line_end, most });
             }
         }
     }

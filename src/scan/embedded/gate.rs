@@ -35,6 +35,25 @@ impl Gate {
         self.0 == u128::MAX || self.0 & (u128::MAX << first.min(127)) & (u128::MAX >> (127 - last.min(127))) != 0
     }
 
+    /// The parts of a text of this length that hold every match that counts, with so many bytes round it.
+    pub(super) fn near(self, length: usize, around: usize) -> Vec<Span> {
+        let mut near: Vec<Span> = Vec::new();
+        if self.0 == u128::MAX {
+            near.push((0, length));
+            return near;
+        }
+        for block in (0..128).filter(|block| self.0 >> block & 1 == 1) {
+            let begin = block * BLOCK;
+            let start = begin.saturating_sub(KEYWORD_REACH + around).min(length);
+            let end = if block == 127 { length } else { (begin + BLOCK + KEYWORD_REACH + around).min(length) };
+            match near.last_mut() {
+                Some(last) if start <= last.1 => last.1 = last.1.max(end),
+                _ => near.push((start, end)),
+            }
+        }
+        near
+    }
+
     /// A keyword occurred there too.
     pub(super) fn widen(&mut self, other: Self) {
         self.0 |= other.0;

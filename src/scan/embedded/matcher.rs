@@ -14,6 +14,7 @@ use regex_automata::{Anchored, Input, meta};
 
 use super::extent::Extent;
 use super::factor::{Plan, Surrounded};
+use super::gate::Gate;
 use super::pattern::Pattern;
 use super::plain::PlainPart;
 use super::profile::PROFILE;
@@ -64,6 +65,8 @@ pub(super) struct Near {
     anchored: bool,
     /// What decides at a place whether it is a candidate can be farther off than is remembered.
     far: bool,
+    /// No match is long.
+    bounded: bool,
     check: Check,
 }
 
@@ -162,6 +165,7 @@ impl Near {
         let behind = |spot: &Spot| spot.run.map_or(0, |run| run.to + run.least).max(PROFILE);
         let mut near = Self {
             runs: spots.all.iter().map(|spot| spot.run.map(FastRun::new)).collect(),
+            bounded: spots.all.iter().all(|spot| bounded(&spot.before) && bounded(&spot.after)),
             anchored: spots.all.iter().all(|spot| nothing(&spot.before) && bounded(&spot.after)),
             far: spots.all.iter().any(|spot| longest(spot) + behind(spot) > seen::AHEAD),
             spots: spots.all,
@@ -248,19 +252,35 @@ pub(super) struct Matches {
     pub(super) alive: Vec<usize>,
 }
 
-/// Every match of a pattern, in order.
+/// What is searched beyond the matches that count, so that chains of matches are the same there.
+const AROUND_COUNTED: usize = 4 * LONGEST_CHECK;
+
+/// Where to look for matches, none of which is longer than `most`: where they count.
+fn counted(text: &[u8], gate: Gate, most: Option<usize>) -> Vec<Span> {
+    match most {
+        Some(most) if most <= 2 * LONGEST_CHECK => gate.near(text.len(), AROUND_COUNTED),
+        Some(_) | None => vec![(0, text.len())],
+    }
+}
+
+/// Every match of a pattern that counts, in order, and perhaps others.
 pub(super) fn matches(
     pattern: &Pattern,
     method: &Method,
     haystack: Haystack<'_>,
-    candidates: &mut Vec<Candidate>,
+    (candidates, gate): (&mut Vec<Candidate>, Gate),
     caches: &mut Caches,
 ) -> Result<Matches, PatternFault> {
     let mut found = Matches::default();
     match method {
-        Method::Near(near) => near.matches(pattern, haystack, candidates, caches, &mut found)?,
+        Method::Near(near) => {
+            let most = near.bounded.then_some(LONGEST_CHECK);
+            near.matches(pattern, haystack, (candidates, &counted(haystack.text, gate, most)), caches, &mut found)?;
+        }
         Method::Runs(surrounded, run) => {
-            let regions = runs_in(haystack, run).into_iter().map(|run| {
+            let parts = counted(haystack.text, gate, surrounded.most);
+            let runs = parts.into_iter().flat_map(|part| runs_in(haystack, part, surrounded, run));
+            let regions = runs.map(|run| {
                 let before = if haystack.ascii { surrounded.before.most_ascii } else { surrounded.before.most };
                 let after = if haystack.ascii { surrounded.after.most_ascii } else { surrounded.after.most };
                 let start = before.map_or(0, |most| run.0.saturating_sub(most));
@@ -272,7 +292,9 @@ pub(super) fn matches(
             }
         }
         Method::Everywhere => {
-            search(pattern, haystack, (0, haystack.text.len()), haystack.ascii, caches, &mut found.spans)?;
+            for part in counted(haystack.text, gate, Some(pattern.span())) {
+                search(pattern, haystack, part, haystack.ascii, caches, &mut found.spans)?;
+            }
         }
     }
     Ok(found)
@@ -297,17 +319,21 @@ pub(super) fn alive(
     alive
 }
 
-/// Every run of a kind in a text.
-fn runs_in(haystack: Haystack<'_>, run: &FastRun) -> Vec<Span> {
-    match haystack.long_runs.filter(|_| run.run.least >= LONG_RUN && run.run.bytes.is_value()) {
-        None => run.all_in(haystack.text),
+/// Every run of a kind in a part of a text.
+fn runs_in(haystack: Haystack<'_>, part: Span, surrounded: &Surrounded, run: &FastRun) -> Vec<Span> {
+    let found = |(start, end): Span| {
+        let text = haystack.text.get(start..end).unwrap_or_default();
+        let found = if surrounded.at_line_end { run.all_at_line_ends(text) } else { run.all_in(text) };
+        found.into_iter().map(move |one| (start + one.0, start + one.1))
+    };
+    let is_long = run.run.least >= LONG_RUN && run.run.bytes.is_value() && !surrounded.at_line_end;
+    match haystack.long_runs.filter(|_| is_long) {
+        None => found(part).collect(),
         Some(long) => {
-            let long = long.iter().filter(|(start, end)| end - start >= run.run.least);
-            let inside = |&(start, end): &Span| {
-                let found = run.all_in(haystack.text.get(start..end).unwrap_or_default());
-                found.into_iter().map(move |one| (start + one.0, start + one.1))
-            };
-            long.flat_map(inside).collect()
+            let first = long.partition_point(|one| one.1 <= part.0);
+            let inside = long.get(first..).unwrap_or_default().iter().take_while(|one| one.0 < part.1);
+            let inside = inside.map(|one| (one.0.max(part.0), one.1.min(part.1)));
+            inside.filter(|(start, end)| end - start >= run.run.least).flat_map(found).collect()
         }
     }
 }
@@ -317,16 +343,18 @@ impl Near {
         &self,
         pattern: &Pattern,
         haystack: Haystack<'_>,
-        candidates: &mut Vec<Candidate>,
+        (candidates, counted): (&mut Vec<Candidate>, &[Span]),
         caches: &mut Caches,
         found: &mut Matches,
     ) -> Result<(), PatternFault> {
         if let Some(own) = &self.own {
             candidates.clear();
-            self.look_up(own, haystack.text, true, candidates);
+            for part in counted {
+                self.look_up(own, (haystack.text, *part), true, candidates);
+            }
             for part in haystack.plain {
                 let known = candidates.len();
-                self.look_up(own, &part.text, false, candidates);
+                self.look_up(own, (&part.text, (0, part.text.len())), false, candidates);
                 candidates.iter_mut().skip(known).for_each(|candidate| candidate.0 = part.original(candidate.0));
             }
         }
@@ -339,13 +367,20 @@ impl Near {
         }
     }
 
-    /// The places of the texts, found without the rule's words.
-    fn look_up(&self, own: &AhoCorasick, text: &[u8], guarded: bool, candidates: &mut Vec<Candidate>) {
-        for hit in own.find_overlapping_iter(text) {
+    /// The places of the texts in a part of a text, found without the rule's words.
+    fn look_up(
+        &self,
+        own: &AhoCorasick,
+        (text, part): (&[u8], Span),
+        guarded: bool,
+        candidates: &mut Vec<Candidate>,
+    ) {
+        for hit in own.find_overlapping_iter(text.get(part.0..part.1).unwrap_or_default()) {
+            let start = part.0 + hit.start();
             if let Some(&(spot, needle)) = self.own_texts.get(hit.pattern().as_usize())
-                && self.admits(text, hit.start(), Site { spot, text: needle, offset: 0 }, guarded)
+                && self.admits(text, start, Site { spot, text: needle, offset: 0 }, guarded)
             {
-                candidates.push((hit.start(), spot));
+                candidates.push((start, spot));
             }
         }
     }

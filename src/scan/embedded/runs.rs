@@ -52,6 +52,23 @@ impl FastRun {
         false
     }
 
+    /// Every longest run that ends where a line does, in order. None of its bytes is a line feed.
+    pub(super) fn all_at_line_ends(&self, text: &[u8]) -> Vec<(usize, usize)> {
+        let least = self.run.least.max(1);
+        let mut runs = Vec::new();
+        let mut line = 0;
+        for end in memchr::memchr_iter(b'\n', text).chain([text.len()]) {
+            let front = text.get(line..end).unwrap_or_default();
+            // Looked at from the back: most are too short.
+            let start = front.iter().rposition(|&byte| !self.table.contains(byte)).map_or(0, |at| at + 1);
+            if front.len() - start >= least {
+                runs.push((line + start, end));
+            }
+            line = end + 1;
+        }
+        runs
+    }
+
     /// Every longest run in a text, in order.
     pub(super) fn all_in(&self, text: &[u8]) -> Vec<(usize, usize)> {
         let mut runs = Vec::new();

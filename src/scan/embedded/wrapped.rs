@@ -36,13 +36,29 @@ pub(super) fn parts(text: &[u8], runs: &[Span]) -> Vec<Rewritten> {
 fn digits(text: &[u8], run: Span) -> Option<Span> {
     let bytes = text.get(run.0..run.1)?;
     let end = bytes.iter().rposition(|byte| *byte != b'=').map_or(0, |at| at + 1);
-    let front = bytes.get(..end)?;
-    let start = front.iter().rposition(|byte| !is_digit(*byte)).map_or(0, |at| at + 1);
+    let mut start = end;
+    // Many at once, while all of them are digits.
+    for block in bytes.get(..end)?.rchunks(BLOCK) {
+        if block.iter().fold(true, |all, &byte| all & is_digit(byte)) {
+            start -= block.len();
+            continue;
+        }
+        start -= block.len() - block.iter().rposition(|&byte| !is_digit(byte)).map_or(0, |at| at + 1);
+        break;
+    }
     Some((run.0 + start, run.1))
 }
 
-fn is_digit(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'-' | b'_')
+/// So many bytes are judged at once.
+const BLOCK: usize = 32;
+
+const fn is_digit(byte: u8) -> bool {
+    ((byte | 0x20).wrapping_sub(b'a') < 26)
+        | (byte.wrapping_sub(b'0') < 10)
+        | (byte == b'+')
+        | (byte == b'/')
+        | (byte == b'-')
+        | (byte == b'_')
 }
 
 /// Whether nothing but a line break, an indent, quotes and what joins strings stands there.

@@ -12,6 +12,7 @@ mod carried;
 mod dispatch;
 mod fetched;
 mod files;
+mod filters;
 mod forge;
 mod git;
 pub mod git_config;

@@ -10,6 +10,7 @@ mod commit;
 mod embedded;
 mod encrypted;
 mod engine_fuzz;
+mod filters;
 mod forms;
 mod gaps;
 mod gate;

@@ -35,6 +35,8 @@ fn what_the_line_no_longer_ignores_is_staged() {
             "echo '!s.env' >> .gitignore",
             "printf '*.log\\n' > .gitignore",
             "grep -v s.env .gitignore > g; mv g .gitignore",
+            "sed -i /s.env/d .gitignore",
+            "sed -i 's/^s/t/' .gitignore",
             "test -e nothing || rm .gitignore",
         ],
         ALL,
@@ -70,6 +72,7 @@ fn what_the_line_ignores_is_left_out() {
         "printf '*.env\\n' > dir/../.gitignore",
         "cat >> .gitignore <<E\ns.env\nE",
         "echo s.env >> .git/info/exclude",
+        "sed -i '$a s.env' .gitignore",
         "git config core.excludesFile \"$PWD/.git/x\"; echo s.env > .git/x",
     ];
     each(leaves_out, untracked, &hides, ALL);

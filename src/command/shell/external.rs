@@ -22,10 +22,6 @@ use crate::command::simple::{
 use crate::command::wrappers::{self, Fed, Unwrapped, Wrapped, Written};
 use crate::text::SafeText;
 
-/// Where the system keeps its programs: a path below one of these is the program of that name.
-const SYSTEM_FOLDERS: &[&str] =
-    &["/bin", "/sbin", "/usr", "/opt", "/snap", "/nix", "/Library", "/System", "/Applications"];
-
 /// Most entries of directories, deepest nesting, and most repositories that `find -execdir` is followed into.
 const MAX_ENTERED: usize = 4096;
 const MAX_DEPTH_ENTERED: usize = 16;
@@ -66,104 +62,9 @@ impl Walk<'_, '_> {
         self.hand_over(call, Program::Unknown, &shell)
     }
 
-    /// Whether a name has a meaning without looking its program up.
-    fn is_familiar(&self, base: &BStr) -> bool {
-        wrappers::is_wrapper(base) || scripts::is_runner(base) || is_tool(base) || self.verbs.knows(base)
-    }
-
-    fn resolve(&self, name: &BStr, shell: &Shell) -> Program {
-        if name.contains(&b'/') {
-            return match self.absolute(name, shell) {
-                Some(path) => self.program_at(&super::builtin_dir::cleaned(&path)),
-                None => Program::Unknown,
-            };
-        }
-        let familiar = self.is_familiar(name);
-        let path_changed = shell.cleared || shell.variables.contains_key(BStr::new("PATH"));
-        if familiar && !path_changed && !self.may_stand_for(name) {
-            return Program::ByName;
-        }
-        let Some(path) = shell.env_text(self.world, "PATH") else {
-            // Without a PATH bash looks in its own, which the system's folders make up.
-            let unset = matches!(shell.variable(self.world, BStr::new("PATH")), super::state::Content::Unset);
-            return if unset && familiar { Program::ByName } else { Program::Unknown };
-        };
-        match self.along(path.as_bstr(), name, shell) {
-            Some(found) if familiar && Some(&found) == self.usual(name).as_ref() => Program::ByName,
-            Some(found) => self.program_at(&found),
-            None if familiar && !path_changed => Program::ByName,
-            None => Program::Absent,
-        }
-    }
-
-    /// Whether the line may have put another program of this name on the PATH that it starts with.
-    fn may_stand_for(&self, name: &BStr) -> bool {
-        if self.disk.names_nothing() {
-            return false;
-        }
-        let path = self.world.var("PATH").map_or(b"".as_slice(), |path| path.as_encoded_bytes());
-        self.disk.names_any(|file| {
-            let is_named = file.file_name().is_some_and(|own| own.as_encoded_bytes() == name.as_bytes());
-            is_named || path.contains_str(file.as_os_str().as_encoded_bytes())
-        })
-    }
-
-    /// The program of this name on the PATH that the line starts with.
-    fn usual(&self, name: &BStr) -> Option<PathBuf> {
-        self.world.on_path(&to_os_string(name))
-    }
-
-    /// The first program of this name along a PATH, files that the line makes included.
-    fn along(&self, path: &BStr, name: &BStr, shell: &Shell) -> Option<PathBuf> {
-        let here = shell.dirs.known.first().unwrap_or(&self.world.cwd);
-        let is_as_given = self.world.var("PATH").is_some_and(|given| given.as_encoded_bytes() == path.as_bytes());
-        let is_absolute = || path.split_str(":").all(|folder| folder.starts_with(b"/"));
-        if self.disk.names_nothing() && is_as_given && (*here == self.world.cwd || is_absolute()) {
-            return self.usual(name);
-        }
-        for folder in path.split_str(":") {
-            let candidate = here.join(to_os_string(folder)).join(to_os_string(name));
-            if matches!(self.disk.seen(&candidate), FileSeen::Written(_))
-                || (self.disk.changes_below(&candidate) && !self.disk.anything)
-            {
-                return Some(candidate);
-            }
-            if crate::world::look_up(candidate.as_os_str(), None, here).is_some() {
-                return Some(candidate);
-            }
-        }
-        None
-    }
-
-    fn program_at(&self, path: &Path) -> Program {
-        let system = SYSTEM_FOLDERS.iter().any(|folder| path.starts_with(folder));
-        let base = path.file_name().map(|name| BString::from(name.as_encoded_bytes())).unwrap_or_default();
-        if system && self.is_familiar(base.as_bstr()) {
-            return Program::ByName;
-        }
-        if is_put_there_by_a_package(path) && self.is_tool(base.as_bstr()) && path.is_file() {
-            return match self.disk.seen(path) {
-                FileSeen::Written(_) => Program::File(path.to_owned()),
-                FileSeen::Changed(_) | FileSeen::AsOnDisk => Program::ByName,
-            };
-        }
-        match self.disk.seen(path) {
-            FileSeen::Written(_) => Program::File(path.to_owned()),
-            FileSeen::Changed(_) => Program::File(path.to_owned()),
-            FileSeen::AsOnDisk if path.is_file() => Program::File(path.to_owned()),
-            FileSeen::AsOnDisk => Program::Absent,
-        }
-    }
-
-    /// Whether a name is that of a tool which builds, tests, checks or interprets: what `npx NAME` and
-    /// `python -m NAME` run is the same program.
-    fn is_tool(&self, base: &BStr) -> bool {
-        scripts::is_runner(base) || self.verbs.is_harmless(base)
-    }
-
     /// Notes the files that a program writes because its arguments say so.
     fn note_written(&mut self, base: &BStr, call: &Call, shell: &Shell) {
-        let Written { files, edited, taken, folders, made } = wrappers::written(base, call.arguments());
+        let Written { files, edited, taken, made_of, folders, made } = wrappers::written(base, call.arguments());
         if self.uncertain == 0 && self.probing == 0 && !shell.dead {
             for folder in made.iter().filter_map(Value::known) {
                 if let Some(path) = self.absolute(folder, shell) {
@@ -177,8 +78,17 @@ impl Walk<'_, '_> {
                 Value::Unknown(_) => self.write_within(file, shell),
             }
         }
-        for file in &edited {
-            self.edit_file(file, shell);
+        for (to, from) in &made_of {
+            self.write_copy(to, from, shell);
+        }
+        let exactly = if edited.is_empty() { None } else { self.edited_exactly(base, call, shell) };
+        match exactly {
+            Some(files) => {
+                for (file, text) in files {
+                    self.write_file(&Value::Known(file), false, Some(text), shell);
+                }
+            }
+            None => edited.iter().for_each(|file| self.edit_file(file, shell)),
         }
         if !edited.is_empty() && !self.is_probing() {
             // What goes into them stands in the words, or in files that these name or paste in.
@@ -187,7 +97,9 @@ impl Walk<'_, '_> {
             self.disk.put_in.texts.push(words.join(&b" "[..]));
             let named =
                 taken.iter().filter_map(|file| self.absolute(file.known()?, shell)).filter(|path| path.is_file());
-            let files: Vec<PathBuf> = named.chain(self.pasted.iter().cloned()).collect();
+            let before =
+                edited.iter().filter_map(|file| self.absolute(file.known()?, shell)).filter(|path| path.is_file());
+            let files: Vec<PathBuf> = named.chain(before).chain(self.pasted.iter().cloned()).collect();
             self.disk.put_in.files.extend(files);
         }
         // What `find` removes is told by its tests.
@@ -200,6 +112,9 @@ impl Walk<'_, '_> {
     /// A program with a meaning of its own.
     fn named(&mut self, base: &BStr, call: Call, shell: Shell) -> Ends {
         self.note_written(base, &call, &shell);
+        if let Some(ends) = self.computed(base, &call, &shell).or_else(|| self.unpacked(base, &call, &shell)) {
+            return ends;
+        }
         if let Some(unwrapped) = wrappers::unwrap(base, call.arguments(), &self.input_for_wrapper(base, &shell)) {
             let controls = self.controls_found(base, &call, &shell);
             if let (Unwrapped::Nothing, Some(prefix)) = (&unwrapped, wrappers::found_below(base, call.arguments())) {
@@ -575,14 +490,6 @@ fn prints_settings(name: &BStr, arguments: &[Value]) -> bool {
     }
 }
 
-/// Whether a program lies where a package manager of the project puts the tools that it installs.
-fn is_put_there_by_a_package(path: &Path) -> bool {
-    let Some(folder) = path.parent() else { return false };
-    let is_environment =
-        || folder.join("activate").is_file() || folder.parent().is_some_and(|above| above.join("pyvenv.cfg").is_file());
-    folder.ends_with("node_modules/.bin") || folder.ends_with("vendor/bin") || is_environment()
-}
-
 fn output_of(call: &Call) -> SafeText {
     let Some(name) = call.name() else { return "output of a program that is not known".into() };
     let verb = call.arguments().iter().filter_map(Value::known).find(|word| !word.starts_with(b"-"));
@@ -590,34 +497,6 @@ fn output_of(call: &Call) -> SafeText {
         Some(verb) => SafeText::quoted(format!("output of git {verb}").as_bytes(), 60),
         None => SafeText::quoted(format!("output of {name}").as_bytes(), 60),
     }
-}
-
-/// Programs whose output the walk knows itself.
-pub(in crate::command) fn is_tool(base: &BStr) -> bool {
-    matches!(
-        base.as_bytes(),
-        b"cat"
-            | b"tee"
-            | b"basename"
-            | b"dirname"
-            | b"echo"
-            | b"printf"
-            | b"pwd"
-            | b"which"
-            | b"base64"
-            | b"true"
-            | b"false"
-            | b"test"
-            | b"["
-            | b"bash"
-            | b"rbash"
-            | b"sh"
-            | b"dash"
-            | b"ash"
-            | b"ksh"
-            | b"mksh"
-            | b"zsh"
-    )
 }
 
 fn is_binary(path: &Path) -> bool {

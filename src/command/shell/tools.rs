@@ -1,6 +1,5 @@
 //! Small programs whose output is known when their input is: `cat`, `tee`, `basename` …
 
-use base64::Engine;
 use bstr::{BStr, BString, ByteSlice};
 
 use super::arguments::{Options, base_name};
@@ -27,16 +26,12 @@ impl Walk<'_, '_> {
             b"true" => Ends::success(shell),
             b"false" => Ends::failure(shell),
             b"test" | b"[" => self.test(arguments, shell),
-            b"base64" => self.base64(arguments, shell),
+            b"base64" => self.printing("base64", shell),
             b"mktemp" => return self.new_file(arguments, shell),
             b"ls" => return self.listed(arguments, shell),
             b"grep" | b"egrep" | b"fgrep" | b"sort" | b"uniq" | b"head" | b"tail" | b"tac" | b"shuf" => {
                 return self.filtered(base, arguments, shell);
             }
-            b"zcat" | b"gzcat" | b"bzcat" | b"xzcat" | b"zstdcat" if self.is_captured() => match arguments {
-                [file] => return self.part_of(file, shell),
-                [..] => return None,
-            },
             _ => return None,
         })
     }
@@ -213,28 +208,6 @@ impl Walk<'_, '_> {
                 Ends::success(shell)
             }
             None => self.printing("a path's part", shell),
-        }
-    }
-
-    /// `base64 -d` of input that is known; encoding is no code.
-    fn base64(&mut self, arguments: &[Value], shell: Shell) -> Ends {
-        let decodes = arguments
-            .iter()
-            .filter_map(Value::known)
-            .any(|word| matches!(word.as_bytes(), b"-d" | b"-D" | b"--decode" | b"-di" | b"-id"));
-        let from_input = arguments.iter().all(|word| word.known().is_some_and(|word| word.starts_with(b"-")));
-        let stdin: Stdin = shell.stdin();
-        let decoded = if decodes && from_input { self.stdin_text(&stdin).ok() } else { None };
-        let decoded = decoded.and_then(|text| {
-            let packed: Vec<u8> = text.into_iter().filter(|byte| !byte.is_ascii_whitespace()).collect();
-            base64::engine::general_purpose::STANDARD.decode(packed).ok()
-        });
-        match decoded {
-            Some(text) => {
-                self.print(Printed::Text(text), &shell);
-                Ends::Same(shell)
-            }
-            None => self.printing("base64", shell),
         }
     }
 }

@@ -18,6 +18,8 @@ pub(in crate::command) struct Written {
     pub edited: Vec<Value>,
     /// Files of which something goes into those.
     pub taken: Vec<Value>,
+    /// Files that hold what another one says, or what that decodes to.
+    pub made_of: Vec<(Value, Value)>,
     /// Folders in which files are written, moved or removed.
     pub folders: Vec<Value>,
     /// Folders that are made.
@@ -45,7 +47,11 @@ pub(in crate::command) fn written(base: &BStr, arguments: &[Value]) -> Written {
     match base.as_bytes() {
         b"mkdir" | b"gmkdir" => written.made = operands(arguments, &["-m", "--mode", "-Z"]),
         b"gzip" | b"gunzip" | b"bzip2" | b"bunzip2" | b"xz" | b"unxz" | b"zstd" | b"unzstd" | b"lzma" | b"compress"
-        | b"uncompress" | b"lz4" | b"pigz" => written.edited = operands(arguments, &["-S", "-T", "-o", "-b"]),
+        | b"uncompress" | b"lz4" | b"pigz"
+            if !has_cluster(arguments, b'c', b"STob") && !has(arguments, &["--stdout", "--to-stdout"]) =>
+        {
+            written.edited = operands(arguments, &["-S", "-T", "-o", "-b"]);
+        }
         b"sed" | b"gsed" if has_cluster(arguments, b'i', b"efl") || has(arguments, &["--in-place"]) => {
             let script_apart = has_cluster(arguments, b'e', b"fli")
                 || has_cluster(arguments, b'f', b"eli")
@@ -80,7 +86,25 @@ pub(in crate::command) fn written(base: &BStr, arguments: &[Value]) -> Written {
             written.files = values(arguments, b'O', &["--output-document"]);
             written.folders = values(arguments, b'P', &["--directory-prefix"]);
         }
-        b"sort" | b"gsort" => written.files = values(arguments, b'o', &["--output"]),
+        b"sort" | b"gsort" => {
+            written.files = values(arguments, b'o', &["--output"]);
+            let read = operands(arguments, &["-o", "--output", "-k", "-t", "-S", "-T"]);
+            if let ([to], [from]) = (written.files.as_slice(), read.as_slice()) {
+                written.made_of.push((to.clone(), from.clone()));
+            }
+        }
+        b"openssl" => {
+            let named = |option: &[u8]| {
+                let at =
+                    arguments.iter().position(|word| word.known().is_some_and(|word| word.as_bytes() == option))?;
+                arguments.get(at + 1).cloned()
+            };
+            written.files.extend(named(b"-out"));
+            let decodes = arguments.first().and_then(Value::known).is_some_and(|verb| verb == "base64");
+            if let (true, Some(to), Some(from)) = (decodes, named(b"-out"), named(b"-in")) {
+                written.made_of.push((to, from));
+            }
+        }
         b"gcc" | b"cc" | b"clang" | b"g++" | b"clang++" | b"rustc" => written.files = values(arguments, b'o', &[]),
         b"tar" | b"gtar" | b"bsdtar" if extracts(arguments) => {
             written.folders = values(arguments, b'C', &["--directory"]);

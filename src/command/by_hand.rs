@@ -204,6 +204,27 @@ impl Meaning {
         found
     }
 
+    /// Files of clones that the line makes and whose git directory it takes away are files of the work tree around.
+    pub(super) fn take_unbound_clones(&mut self, scene: &mut Scene<'_, '_>, git: &GitContext) {
+        if self.cloned.is_empty() && !self.incoming.cloned_from_afar {
+            return;
+        }
+        let is_unbound = |file: &WrittenFile| {
+            file.path.file_name() == Some(OsStr::new(".git"))
+                && file.contents.contains(&Content::Gone)
+                && !file.path.parent().is_some_and(Path::exists)
+        };
+        if !scene.shell.written().iter().any(is_unbound) {
+            return;
+        }
+        for source in self.cloned.clone() {
+            self.take_repository(scene, git, &source, false);
+        }
+        if self.incoming.cloned_from_afar {
+            scene.later("files of a clone that is not made yet");
+        }
+    }
+
     /// Whether the line may put a repository where a command runs.
     pub(super) fn may_be_put_here(&self, scene: &Scene<'_, '_>, git: &GitContext) -> bool {
         (!self.incoming.copied.is_empty() || !scene.shell.written().is_empty()) && !self.put_here(scene, git).is_empty()

@@ -120,9 +120,9 @@ impl Meaning {
                 files::command(self, scene, name, args)
             }
             Class::Inert | Class::Writes => {
+                self.brings(scene, name, args);
                 if programs::class(name) == Class::Writes {
                     self.incoming.copies(scene, name, args);
-                    self.brings(scene, name, args);
                     if name == "patch" {
                         self.patched(scene, args);
                     }

@@ -90,6 +90,9 @@ fn copy(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, words: &[Arg], kind: K
         for word in first.iter().filter(|_| kind == Kind::Move) {
             tamper::of_word_taken(scene, word, true);
         }
+        let into = options.value("target-directory").or(last).and_then(Arg::known).and_then(|to| scene.path(to));
+        let from = if options.value("target-directory").is_some() { options.operands.as_slice() } else { first };
+        meaning.brings_unnamed(scene, from, into.as_deref());
         return Effect { changes_files: true, ..inert() };
     };
     let mut effect = inert();

@@ -18,6 +18,9 @@ pub(super) fn output(meaning: &mut Meaning, scene: &Scene<'_, '_>, call: &Call) 
     if !meaning.is_as_now() || scene.shell.anything_may_have_changed() {
         return None;
     }
+    if let Some(object) = shown_blob(&call.verb, &words) {
+        return blob(scene, call.context.as_ref()?, object);
+    }
     if lists_names(&call.verb, &words) {
         return names(meaning, scene, call.context.as_ref()?, &call.verb, &words);
     }
@@ -71,6 +74,31 @@ fn names(
     asked.extend(words.iter().map(|word| (*word).to_owned()));
     let done = scene.shell.world().git(context, asked).run().ok()?;
     done.status.success().then_some(done.stdout)
+}
+
+/// The blob that a command prints as it is: `show REVISION:PATH`, `cat-file blob ID`.
+fn shown_blob<'a>(verb: &str, words: &[&'a str]) -> Option<&'a str> {
+    match (verb, words) {
+        ("show", [object]) if object.contains(':') && is_plain(object) && !object.starts_with(':') => Some(object),
+        ("cat-file", ["blob" | "-p", object]) if is_plain(object) => Some(object),
+        _ => None,
+    }
+}
+
+/// A blob that a file of the line takes, where it is small.
+fn blob(scene: &Scene<'_, '_>, context: &GitContext, object: &str) -> Option<Vec<u8>> {
+    const MAX_BYTES: usize = 256 * 1024;
+    if !scene.command.redirections.iter().any(|redirection| redirection.kind.writes()) {
+        return None;
+    }
+    super::git_globals::find(context)?;
+    let world = scene.shell.world();
+    let ask = |what: &str| world.git(context, ["cat-file", what, object]).with_replacements().stdout().ok();
+    if ask("-t")?.trim() != b"blob" {
+        return None;
+    }
+    let size: usize = ask("-s")?.trim().to_str().ok()?.parse().ok()?;
+    if size > MAX_BYTES { None } else { ask("blob") }
 }
 
 fn lists_names(verb: &str, words: &[&str]) -> bool {

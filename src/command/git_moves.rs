@@ -23,6 +23,9 @@ pub(super) fn stages(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, call: &Ca
         return effect;
     };
     meaning.stage(scene, context, &call.verb, &call.args);
+    if changes_files && let Some((from, top)) = other_repository(context) {
+        meaning.incoming.copied.push((from, vec![top]));
+    }
     if call.verb == "apply" {
         meaning.patched(scene, &call.args);
     }
@@ -75,6 +78,17 @@ pub(super) fn stages(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, call: &Ca
         _ => {}
     }
     effect
+}
+
+/// The repository whose files a command puts into the work tree of another one (`--git-dir`, `GIT_DIR`), and the top
+/// of that.
+fn other_repository(context: &GitContext) -> Option<(std::path::PathBuf, std::path::PathBuf)> {
+    let place = git_globals::find(context)?;
+    let top = place.top.clone()?;
+    let env = super::git_setup::without_repository(context);
+    let own = git_globals::find(&GitContext { dir: top.clone(), env, globals: Vec::new() })?;
+    let is_other = super::by_hand::real(&own.common_dir()) != super::by_hand::real(&place.common_dir());
+    is_other.then(|| (place.git_dir, top))
 }
 
 /// What a checkout or a switch checks out.

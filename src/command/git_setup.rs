@@ -252,6 +252,7 @@ pub(super) fn clone(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, call: &Cal
         let borrowed = options.values("reference").chain(options.values("reference-if-able"));
         let sources: Vec<PathBuf> =
             std::iter::once(source).chain(borrowed).filter_map(|from| local_path(from.known()?, &dir)).collect();
+        meaning.incoming.cloned_from_afar |= sources.is_empty();
         meaning.cloned.extend(sources);
     }
     meaning.changes(if is_bare { Changes::Everything } else { Changes::Repository });

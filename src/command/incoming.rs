@@ -52,6 +52,10 @@ pub(super) struct Incoming {
     moved_heads: bool,
     /// Files of which a program puts something into others: a commit may take it.
     pub(super) brought: Vec<PathBuf>,
+    /// Whether the line clones what lies on another machine, or in a place that is not known.
+    pub(super) cloned_from_afar: bool,
+    /// What a program copies from places that are not known.
+    pub(super) brought_unread: Option<SafeText>,
     /// Repositories that are read already.
     taken: Vec<PathBuf>,
 }
@@ -310,7 +314,7 @@ impl Meaning {
     pub(super) fn brings(&mut self, scene: &Scene<'_, '_>, name: &BStr, words: &[Value]) {
         const UNPACK: &[&str] = &[
             "tar", "gtar", "bsdtar", "cpio", "pax", "unzip", "7z", "7za", "unrar", "ar", "zstd", "unzstd", "gzip",
-            "gunzip", "bzip2", "bunzip2", "xz", "unxz", "lz4", "patch", "split", "csplit", "rsync", "dd",
+            "gunzip", "bzip2", "bunzip2", "xz", "unxz", "lz4", "patch", "split", "csplit", "rsync", "dd", "openssl",
         ];
         if !UNPACK.iter().any(|known| name == *known) {
             return;
@@ -327,6 +331,35 @@ impl Meaning {
         for file in files.into_iter().filter(|file| file.is_file()) {
             if !self.incoming.brought.contains(&file) {
                 self.incoming.brought.push(file);
+            }
+        }
+    }
+
+    /// Files of which only the beginning or the end of the name is known go into a work tree: all that they may be
+    /// are read where they lie.
+    pub(super) fn brings_unnamed(&mut self, scene: &Scene<'_, '_>, from: &[Arg], into: Option<&Path>) {
+        let leads_nowhere = into.is_some_and(|into| {
+            let env = scene.command.env.known();
+            git_globals::find(&GitContext { dir: super::by_hand::real(into), env, globals: Vec::new() }).is_none()
+        });
+        if leads_nowhere && !self.is_making_repositories() {
+            return;
+        }
+        for word in from {
+            let (prefix, suffix) = match word {
+                Arg::Known(word) => {
+                    let path = scene.path(word.as_bstr()).filter(|path| path.is_file());
+                    self.incoming.brought.extend(path);
+                    continue;
+                }
+                Arg::Unknown { prefix, suffix } => (prefix, suffix),
+            };
+            let start = scene.path(prefix.as_bstr()).filter(|_| !prefix.is_empty());
+            match start.and_then(|start| files_below(&start, suffix.as_bstr())) {
+                Some(files) => self.incoming.brought.extend(files),
+                None => {
+                    self.incoming.brought_unread = Some("files that are copied by names which are not known".into())
+                }
             }
         }
     }
@@ -348,6 +381,36 @@ impl Meaning {
             self.changes(super::meaning::Changes::RefsAndFiles);
         }
     }
+}
+
+/// Most entries of folders that are looked at for files which the line copies.
+const MAX_LOOKED_AT: usize = 20_000;
+
+/// Files at or below a place whose names end so; `None` where there are too many to look at, or the place is none.
+fn files_below(start: &Path, suffix: &BStr) -> Option<Vec<PathBuf>> {
+    let is_such = |path: &Path| path.as_os_str().as_encoded_bytes().ends_with(suffix);
+    if start.is_file() {
+        return Some(vec![start.to_owned()]);
+    }
+    let mut waiting = vec![start.is_dir().then(|| start.to_owned()).or_else(|| start.parent().map(Path::to_owned))?];
+    let (mut found, mut looked_at) = (Vec::new(), 0);
+    while let Some(folder) = waiting.pop() {
+        for entry in std::fs::read_dir(&folder).ok()?.flatten() {
+            looked_at += 1;
+            if looked_at > MAX_LOOKED_AT {
+                return None;
+            }
+            let (path, kind) = (entry.path(), entry.file_type().ok()?);
+            if kind.is_dir() {
+                if entry.file_name() != ".git" {
+                    waiting.push(path);
+                }
+            } else if is_such(&path) && path.is_file() {
+                found.push(path);
+            }
+        }
+    }
+    Some(found)
 }
 
 /// The operands of a program as paths, with what its `-C` and the like name.

@@ -3,7 +3,7 @@
 //! Such a program is opaque, save where its text is known and holds none of the names through which
 //! that language could start a program, evaluate text, load more code or open a connection.
 
-use bstr::{BStr, ByteSlice};
+use bstr::{BStr, BString, ByteSlice};
 
 use super::quiet::{Quiet, quiet};
 use crate::command::shell::command::Call;
@@ -60,6 +60,15 @@ const INERT_MODULES: &[&str] = &[
     "django",
 ];
 
+/// What stands in quotes.
+fn quoted_in(code: &[u8]) -> Vec<BString> {
+    let mut found = Vec::new();
+    for quote in [b'\'', b'"', b'`'] {
+        found.extend(code.split(|byte| *byte == quote).skip(1).filter(|text| !text.is_empty()).map(BString::from));
+    }
+    found
+}
+
 /// Largest program file that is searched, in bytes.
 const MAX_SEARCHED_BYTES: u64 = 256 * 1024;
 
@@ -96,12 +105,41 @@ impl Walk<'_, '_> {
             }
             Source::Unknown => None,
         };
+        if does != Some(Quiet::Reads) {
+            self.note_files_of_code(language, call, shell);
+        }
         match does {
             Some(Quiet::Reads) => {}
             Some(Quiet::Writes) => self.disk.anything = true,
             None => self.opaque(base.to_string(), shell),
         }
         self.printing("a program", shell.clone())
+    }
+
+    /// Files that code which may write names in quotes, or that a module is given: what they say may go into others.
+    fn note_files_of_code(&mut self, language: Language, call: &Call, shell: &Shell) {
+        let mut names: Vec<BString> = Vec::new();
+        match source(language, call.arguments()) {
+            Source::Code(codes) => {
+                for code in codes.iter().filter_map(|code| code.known()) {
+                    names.extend(quoted_in(code));
+                }
+            }
+            Source::Input => {
+                if let Stdin::Text(text) = shell.stdin() {
+                    names.extend(quoted_in(&text));
+                }
+            }
+            Source::Module(_, rest) => names.extend(rest.iter().filter_map(Value::known).map(BStr::to_owned)),
+            Source::Nothing | Source::File(_) | Source::Unknown => {}
+        }
+        for name in names {
+            if let Some(path) = self.absolute(name.as_bstr(), shell).filter(|path| path.is_file())
+                && !self.disk.put_in.files.contains(&path)
+            {
+                self.disk.put_in.files.push(path);
+            }
+        }
     }
 
     /// Whether a variable of the line, or a file that it writes beside, brings code along that nobody reads

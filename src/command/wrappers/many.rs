@@ -274,7 +274,7 @@ pub(super) fn find(arguments: &[Value]) -> Unwrapped {
             (None, Some(plus)) => plus + 1,
             (None, None) => return Unwrapped::Opaque("find -exec whose end is not known"),
         };
-        let item = below("a file that find names", &starts);
+        let item = ending_in(below("a file that find names", &starts), common_end(arguments));
         let words = others.iter().take(length).map(|word| replaced(word, &"{}".into(), &item)).collect();
         let dir = in_folder.then(|| below("a directory that find enters", &starts));
         commands.push(Wrapped { dir, certainty: Certainty::Maybe, ..Wrapped::words("find", words) });
@@ -288,6 +288,30 @@ fn below(why: &'static str, starts: &[Value]) -> Value {
     match starts {
         [Value::Known(start)] => unknown(why).beginning_with(start.clone()),
         _ => unknown(why),
+    }
+}
+
+/// What every name ends in that a `find` comes to, where one test of names says it.
+fn common_end(arguments: &[Value]) -> BString {
+    let words: Vec<&[u8]> = arguments.iter().filter_map(Value::known).map(|word| word.as_bytes()).collect();
+    let doubtful = [&b"-o"[..], b"-or", b"!", b"-not", b","].iter().any(|sign| words.contains(sign));
+    let mut tests = words.windows(2).filter_map(|pair| match pair {
+        [b"-name", pattern] => Some(*pattern),
+        _ => None,
+    });
+    match (tests.next(), doubtful) {
+        (Some(pattern), false) if !pattern.contains(&b'\\') => {
+            let fixed = pattern.rfind_byteset(b"*?]").map_or(0, |at| at + 1);
+            pattern.get(fixed..).unwrap_or_default().into()
+        }
+        _ => BString::default(),
+    }
+}
+
+fn ending_in(value: Value, suffix: BString) -> Value {
+    match value {
+        Value::Unknown(value) => Value::Unknown(UnknownValue { suffix, ..value }),
+        known @ Value::Known(_) => known,
     }
 }
 

@@ -5,6 +5,7 @@
 //! [`super::tamper`]'s.
 
 use std::path::{Component, Path, PathBuf};
+use std::sync::OnceLock;
 
 use bstr::{BStr, ByteSlice};
 
@@ -151,6 +152,9 @@ fn of_clean(world: &World, path: &Path) -> Option<Guarded> {
     if states(&homes).any(|state| path.starts_with(&state)) {
         return Some(Guarded::State);
     }
+    if is_own_program(path) {
+        return Some(Guarded::State);
+    }
     let is_program = path.file_name().is_some_and(|name| name == "tyran")
         && world.var("PATH").is_some_and(|folders| {
             std::env::split_paths(folders).any(|folder| path.parent() == Some(folder.as_path()))
@@ -200,6 +204,19 @@ fn is_in_host_folder(path: &[u8]) -> bool {
             rest.strip_prefix(folder.as_bytes()).is_some_and(|after| after.is_empty() || after.starts_with(b"/"))
         })
     })
+}
+
+/// This very program, which hosts and git's hooks start by its path; `None` where the system does not tell.
+fn own_program() -> Option<&'static Path> {
+    static OWN: OnceLock<Option<PathBuf>> = OnceLock::new();
+    let find = || std::env::current_exe().and_then(|program| program.canonicalize()).ok();
+    OWN.get_or_init(find).as_deref()
+}
+
+/// Whether a path, or the link that stands there, leads to this very program.
+pub(super) fn is_own_program(path: &Path) -> bool {
+    own_program()
+        .is_some_and(|own| path == own || path.is_symlink() && path.canonicalize().is_ok_and(|real| real == own))
 }
 
 fn homes(world: &World) -> Vec<PathBuf> {
@@ -268,6 +285,7 @@ pub(super) fn below(world: &World, path: &Path) -> Option<(Guarded, PathBuf)> {
     let path = clean(path);
     let homes = homes(world);
     let fixed = states(&homes)
+        .chain(own_program().map(Path::to_owned))
         .map(|state| (Guarded::State, state))
         .chain(homes.iter().map(|home| (Guarded::Configuration, home.join(".gitconfig"))))
         .chain(homes.iter().map(|home| (Guarded::Configuration, home.join(".config/git/config"))));

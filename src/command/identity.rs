@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use bstr::{BStr, BString, ByteSlice};
 
+use super::guarded::is_own_program;
 use super::meaning::{Meaning, Scene};
 use super::programs;
 use super::simple::{Program, Value};
@@ -30,6 +31,9 @@ impl Meaning {
         let real = original.canonicalize().unwrap_or_else(|_| original.to_owned());
         let is_git = scene.shell.world().git_program().is_some_and(|git| is_same_program(git, &real));
         let name = real.file_name().map_or_else(BString::default, |name| name.as_encoded_bytes().into());
+        if is_own_program(&real) {
+            return Identity::Named("tyran".into());
+        }
         if is_git {
             // git looks at the name it was called by only for `git-…`.
             let dashed = base.starts_with(b"git-");

@@ -280,6 +280,7 @@ fn own_environment() -> Environment {
 
 /// The child's side: one question from standard input, one reply to standard output.
 pub fn serve() -> u8 {
+    end_with_parent();
     limit_memory();
     plant::at("child");
     let question: Question = match serde_json::from_reader(std::io::stdin().lock()) {
@@ -291,6 +292,13 @@ pub fn serve() -> u8 {
     watch(Arc::clone(&cover), Arc::clone(&answered), Duration::from_millis(question.within_millis));
     let reply = crate::judge::for_gate(&question, &cover);
     say(&reply, &answered)
+}
+
+/// A gate that its host ends with a signal cannot end this process any more: the system does. Elsewhere than
+/// on Linux it ends at its deadline.
+fn end_with_parent() {
+    #[cfg(target_os = "linux")]
+    let _ = nix::sys::prctl::set_pdeathsig(nix::sys::signal::Signal::SIGKILL);
 }
 
 /// Writes the reply, unless another was written already: whoever claims it first.

@@ -33,6 +33,16 @@ pub enum Decision {
     Refuse(SafeText),
 }
 
+impl Decision {
+    /// The decision for a host at which nobody can be asked.
+    pub fn unasked(self) -> Self {
+        match self {
+            Self::Ask(text) => Self::Refuse(text),
+            Self::Pass | Self::Refuse(_) => self,
+        }
+    }
+}
+
 impl From<&Refusal> for Decision {
     fn from(refusal: &Refusal) -> Self {
         Self::Refuse(SafeText::new(&refusal.to_string()))

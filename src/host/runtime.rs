@@ -213,6 +213,8 @@ fn answer(table: &Table, default: &Host, registration: &Registration, is_probe: 
         Ok(event) if event.slot == Slot::PreTool => {
             let started = Instant::now();
             let decision = decide(&event, deadline);
+            // The row that the payload looks like may not be the host that reads the answer.
+            let decision = if default.ask.events.is_empty() { decision.unasked() } else { decision };
             note(&event, &decision, started);
             Answer::of(&decision, event.host, &event.name)
         }
@@ -283,7 +285,9 @@ fn note(event: &Event<'_>, decision: &Decision, started: Instant) {
         Decision::Ask(text) => ("ask", text.as_str()),
         Decision::Refuse(text) => ("refuse", text.as_str()),
     };
-    let class = text.split(['(', ')']).nth(1).unwrap_or_default();
+    // Only what was found has a first line without a class.
+    let headline = text.lines().next().unwrap_or_default();
+    let class = headline.split(['(', ')']).nth(1).unwrap_or(Class::Finding.word());
     let dir = match &event.call {
         Call::Shell(commands) | Call::Publishing { commands, .. } => {
             commands.iter().find_map(|command| command.cwd.as_ref())

@@ -199,6 +199,35 @@ fn whatever_is_planted_ends_in_a_refusal() {
 }
 
 #[test]
+#[cfg(target_os = "linux")]
+fn a_gate_that_its_host_kills_leaves_no_judgement_behind() {
+    let sandbox = Sandbox::new();
+    let repo = leaky(&sandbox);
+    let mut command = sandbox.tyran();
+    command.args(["gate", "--host", "claude", "--deadline", "60"]).env("TYRAN_PLANT", "child=sleep");
+    let mut gate = command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    gate.stdin.take().unwrap().write_all(&claude_event(&repo.dir, "git push origin main")).unwrap();
+    let children = format!("/proc/{0}/task/{0}/children", gate.id());
+    let until = |what: &str, holds: &dyn Fn() -> bool| {
+        let waits = std::time::Instant::now();
+        while !holds() {
+            assert!(waits.elapsed().as_secs() < 30, "{what}");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    };
+    let started = || std::fs::read_to_string(&children).unwrap().split_whitespace().next().map(str::to_owned);
+    let is_judging =
+        |pid: &str| std::fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|words| words.ends_with(b"gate-child\0"));
+    until("no judgement was started", &|| started().is_some_and(|pid| is_judging(&pid)));
+    let pid = started().unwrap();
+    // Long enough that it has come to its planted sleep.
+    std::thread::sleep(Duration::from_millis(300));
+    gate.kill().unwrap();
+    gate.wait().unwrap();
+    until("the judgement is left running", &|| !is_judging(&pid));
+}
+
+#[test]
 fn closed_output_ends_loudly() {
     let sandbox = Sandbox::new();
     let repo = leaky(&sandbox);

@@ -15,7 +15,7 @@ use bstr::{BStr, BString, ByteSlice};
 use crate::cli::EngineChoice;
 use crate::command::plan::{GitContext, Opaque, Outcome, Plan, Publish, PushRequest, WidestRequest};
 use crate::command::{self, Shell};
-use crate::config::Policy;
+use crate::config::{self, Policy};
 use crate::host::child::{Question as Asked, Reply, Subject};
 use crate::install::recorded::with_recorded_git;
 use crate::payload::assemble::{self, Assembly};
@@ -29,7 +29,7 @@ use crate::scan::suppress::Suppressed;
 use crate::scan::{Coverage, Finding};
 use crate::text::SafeText;
 use crate::verdict::{Class, Clearance, Question, Refusal, Verdict};
-use crate::world::{Caution, Environment, World, open_plain, plant};
+use crate::world::{Caution, Environment, World, open_plain, plant, state_dir};
 
 use reading::{Memory, scanned};
 
@@ -340,7 +340,9 @@ pub fn for_gate(question: &Asked, cover: &NetCover) -> Reply {
     if let Subject::Command { lives_on, .. } = &question.subject {
         world.shell_lives_on = *lives_on;
     }
-    let setup = Setup::for_gate(&world);
+    let mut setup = Setup::for_gate(&world);
+    // A configuration that cannot be read is a refusal as soon as there is something to read.
+    setup.assembly.network = config::policy(None, state_dir().as_deref(), None).is_ok_and(|policy| policy.ask_remote);
     let judged = match &question.subject {
         Subject::Command { text, zsh, .. } => {
             let shell = if *zsh { Shell::Zsh } else { Shell::Bash };
@@ -377,6 +379,7 @@ fn is_out_of_time(judged: &Judged, deadline: Instant) -> bool {
             Class::Plumbing => Instant::now() >= deadline,
             Class::Finding
             | Class::Suppression
+            | Class::ForcePush
             | Class::Usage
             | Class::NotCovered
             | Class::Unmodelled

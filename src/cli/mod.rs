@@ -70,6 +70,8 @@ enum Subcommands {
     Uninstall(install::Arguments),
     /// Put the pinned gitleaks in place, or check that it is
     EnsureGitleaks(ensure_gitleaks::Arguments),
+    /// Record that a finding was reviewed and may be published
+    Allow(allow::Arguments),
     /// List, show or check the rules
     Rules(rules::Arguments),
     /// Show what was asked and answered
@@ -111,6 +113,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         Subcommands::Install(arguments) => install::install(&arguments),
         Subcommands::Uninstall(arguments) => install::uninstall(&arguments),
         Subcommands::EnsureGitleaks(arguments) => ensure_gitleaks::run(&arguments),
+        Subcommands::Allow(arguments) => allow::run(&arguments),
         Subcommands::Rules(arguments) => rules::run(&arguments),
         Subcommands::Log(arguments) => log::run(&arguments),
         Subcommands::Completions(arguments) => shell_help::completions(&arguments, &mut Arguments::command()),

@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::cli::EngineChoice;
-use crate::config::{self, Policy};
+use crate::config::{self, ForcePush, Policy};
 use crate::payload::cache::Cache;
-use crate::payload::{Payload, Tally};
+use crate::payload::{Fault, Payload, Tally};
 use crate::scan::embedded::{EmbeddedEngine, Mode, Options, RuleSet};
 use crate::scan::finding::count_secrets;
 use crate::scan::fingerprint::Fingerprint;
@@ -71,14 +71,49 @@ pub(super) fn scanned(
     let widened = suppress::widened(payload)?;
     let refusing =
         count_secrets(parted.kept.iter().map(|(finding, _)| finding).filter(|finding| policy.refuses(finding)));
+    let forced = forced(world, payload, policy)?;
+    notes.extend(forced.notes);
     let (verdict, coverage) = if refusing > 0 {
         (Verdict::Refuse(Refusal::found(refusing)), Some(scan.coverage))
+    } else if let Some(refusal) = forced.refused {
+        (Verdict::Refuse(refusal), Some(scan.coverage))
     } else if !widened.is_empty() {
         (Verdict::Ask(Question { refusal: Refusal::suppression(&widened) }), Some(scan.coverage))
     } else {
         (Verdict::Pass(Clearance::clean(scan.coverage)), None)
     };
     Ok(Scanned { verdict, findings: parted.kept, suppressed: parted.suppressed, notes, coverage, policy })
+}
+
+/// What is to be said of refs that are replaced by what does not contain them.
+#[derive(Default)]
+struct Forced {
+    notes: Vec<SafeText>,
+    refused: Option<Refusal>,
+}
+
+/// Each is told where the command line asks for it; the configuration may refuse them all.
+fn forced(world: &World, payload: &Payload, policy: Policy) -> Result<Forced, Refusal> {
+    let mut forced = Forced::default();
+    let refuses = policy.force_push == ForcePush::Refuse;
+    for replaced in payload.replaces.iter().filter(|replaced| refuses || replaced.is_asked_for) {
+        let why = match replaced.old {
+            None => "may be replaced by what does not contain it; its place was not asked what it has".to_owned(),
+            Some(old) => {
+                let words = ["merge-base", "--is-ancestor", &old.to_string(), &replaced.new.to_string()];
+                let done = world.git(&replaced.git, words).run().map_err(|fault| Refusal::from(Fault::from(fault)))?;
+                if done.status.success() {
+                    continue;
+                }
+                format!("would be replaced by what does not contain {old}")
+            }
+        };
+        if refuses && forced.refused.is_none() {
+            forced.refused = Some(Refusal::force_push(&replaced.name, &why));
+        }
+        forced.notes.push(SafeText::new(&format!("a force push: {} {why}", replaced.name)));
+    }
+    Ok(forced)
 }
 
 /// What was read before and found clean, for whoever takes claims for an early answer: the gate, and a

@@ -62,6 +62,7 @@ pub fn payload(base: &Path, paths: &[PathBuf]) -> Result<Payload, Fault> {
         notes,
         unseen: Vec::new(),
         sides: Vec::new(),
+        replaces: Vec::new(),
         exact: true,
     })
 }
@@ -134,6 +135,7 @@ pub fn standard_input() -> Result<Payload, Fault> {
         notes: Vec::new(),
         unseen: Vec::new(),
         sides: Vec::new(),
+        replaces: Vec::new(),
         exact: true,
     })
 }

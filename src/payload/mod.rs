@@ -21,6 +21,7 @@ pub mod widest;
 
 use std::sync::Arc;
 
+use crate::command::plan::GitContext;
 use crate::text::SafeText;
 
 pub use boundary::{Boundary, Selection};
@@ -45,8 +46,25 @@ pub struct Payload {
     /// The sides that parts would go to: a suppression counts for a part when it stands on every side of
     /// that part. Without any, nothing is suppressed.
     pub sides: Vec<Side>,
+    /// Refs that may be replaced by what does not contain them.
+    pub replaces: Vec<Replaced>,
     /// Whether it is exactly what would leave, and not a superset.
     pub exact: bool,
+}
+
+/// A ref of a destination that a push may replace by what does not contain it.
+#[derive(Clone, Debug)]
+pub struct Replaced {
+    /// The repository that is pushed from.
+    pub git: GitContext,
+    /// The ref there.
+    pub name: SafeText,
+    /// What it names there; `None` where nobody was asked.
+    pub old: Option<ObjectId>,
+    /// What it would name.
+    pub new: ObjectId,
+    /// Whether the command line asks for it; git tells its hooks only what it will do.
+    pub is_asked_for: bool,
 }
 
 /// Items that are read from the same place.
@@ -117,6 +135,7 @@ impl Payload {
         }
         self.notes.extend(other.notes);
         self.unseen.extend(other.unseen);
+        self.replaces.extend(other.replaces);
         self.exact &= other.exact;
     }
 }

@@ -135,7 +135,7 @@ fn headline(judgement: &Judgement<'_>) -> (Style, String) {
         }
         Verdict::Refuse(refusal) => match refusal.class {
             Class::Finding => (FOUND, format!("tyran: refused, {} found", counted(refusing as u64, "secret"))),
-            Class::Suppression | Class::Bypass | Class::Tamper | Class::Usage => {
+            Class::Suppression | Class::ForcePush | Class::Bypass | Class::Tamper | Class::Usage => {
                 (FOUND, format!("tyran: refused ({})", refusal.class.word()))
             }
             Class::NotCovered

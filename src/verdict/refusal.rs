@@ -33,6 +33,8 @@ pub enum Class {
     Finding,
     /// A suppression is added or widened; a person decides.
     Suppression,
+    /// A ref would be replaced by what does not contain it, and the configuration refuses that.
+    ForcePush,
     /// The arguments make no sense.
     Usage,
     /// The counts do not agree.
@@ -90,6 +92,7 @@ impl Class {
     pub const ALL: &[Self] = &[
         Self::Finding,
         Self::Suppression,
+        Self::ForcePush,
         Self::Usage,
         Self::NotCovered,
         Self::Unmodelled,
@@ -120,7 +123,7 @@ impl Class {
     /// Scripts rely on these. No `_` arm: a new class has to choose its own code.
     pub const fn exit_code(self) -> u8 {
         match self {
-            Self::Finding | Self::Suppression => 1,
+            Self::Finding | Self::Suppression | Self::ForcePush => 1,
             Self::Usage => 2,
             Self::NotCovered
             | Self::Unmodelled
@@ -154,6 +157,7 @@ impl Class {
         match self {
             Self::Finding => "finding",
             Self::Suppression => "suppression",
+            Self::ForcePush => "force-push",
             Self::Usage => "usage",
             Self::NotCovered => "not-covered",
             Self::Unmodelled => "unmodelled",
@@ -196,7 +200,17 @@ impl Refusal {
         Self::new(
             Class::Suppression,
             format!("it would suppress findings: {}", each.join("; ")),
-            "have a person read the change of that file, and publish it themselves if they agree",
+            "have a person read the change of that file; one who agrees publishes it from a terminal of their own, past \
+             git's hooks (`git push --no-verify`) once `tyran scan-push` names nothing else",
+        )
+    }
+
+    /// A push that replaces a ref, where `force_push = "refuse"`.
+    pub fn force_push(name: &SafeText, why: &str) -> Self {
+        Self::new(
+            Class::ForcePush,
+            format!("a force push, which the configuration refuses: {name} {why}"),
+            "merge or rebase onto what is there and push without force; or have a person push it",
         )
     }
 

@@ -25,6 +25,7 @@ mod objects;
 mod push;
 mod reader;
 mod report;
+mod reviewed;
 mod rules;
 mod settings;
 mod setup;

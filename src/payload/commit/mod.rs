@@ -156,6 +156,7 @@ fn assemble(mut stage: Stage<'_>, mut wanted: Wanted, message: Message) -> Resul
         notes: stage.notes,
         unseen: stage.unseen,
         sides: Vec::new(),
+        replaces: Vec::new(),
         exact,
     };
     payload.all_to(Arc::new(side));

@@ -81,7 +81,7 @@ const PUSH: &[Known] = &[
     flag("dry-run", Some(b'n'), Set::DryRun),
     flag("porcelain", None, Set::Nothing),
     flag("force", Some(b'f'), Set::Force),
-    valued("force-with-lease", None, Value::Optional, Set::Nothing),
+    valued("force-with-lease", None, Value::Optional, Set::Force),
     flag("force-if-includes", None, Set::Nothing),
     valued("recurse-submodules", None, Value::Needed, Set::RecurseSubmodules),
     flag("thin", None, Set::Nothing),
@@ -118,7 +118,7 @@ const SEND_PACK: &[Known] = &[
     flag("stateless-rpc", None, Set::Nothing),
     flag("stdin", None, Set::Stdin),
     flag("helper-status", None, Set::Nothing),
-    valued("force-with-lease", None, Value::Optional, Set::Nothing),
+    valued("force-with-lease", None, Value::Optional, Set::Force),
     flag("force-if-includes", None, Set::Nothing),
 ];
 
@@ -173,7 +173,7 @@ pub struct PushArgs {
     pub tags: bool,
     /// `--dry-run`: push options leave all the same, and hooks run.
     pub dry_run: bool,
-    /// `--force`.
+    /// `--force`, `--force-with-lease` or `--mirror`: refs may be replaced by what does not contain them.
     pub force: bool,
     /// `--prune`.
     pub prune: bool,

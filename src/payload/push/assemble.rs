@@ -7,7 +7,7 @@ use bstr::{BStr, BString};
 use crate::command::plan::{GitContext, PushRequest, PushVia};
 use crate::payload::objects::ObjectStore;
 use crate::payload::source::Texts;
-use crate::payload::{Fault, ItemKind, ObjectId, Part, Payload};
+use crate::payload::{Fault, ItemKind, ObjectId, Part, Payload, Replaced};
 use crate::text::SafeText;
 use crate::world::World;
 
@@ -19,7 +19,7 @@ use super::rejected;
 use super::remote::Given;
 use super::repository::{Opened, Repository};
 use super::resolve::Update;
-use super::transfer::{PushOptions, Resolved, Transfer, resolve};
+use super::transfer::{Force, PushOptions, Resolved, Transfer, resolve};
 use super::uploads;
 use super::widen::{Because, widened};
 
@@ -71,7 +71,7 @@ pub fn from_hook_lines(
     options: PushOptions<'_>,
 ) -> Result<PushPayload, Fault> {
     let mut updates = updates_from_lines(lines)?;
-    let mut resolved = Resolved::default();
+    let mut resolved = Resolved { force: Force::Settled, ..Resolved::default() };
     let left_out = rejected::left_out(world, git, url, &updates, options)?;
     let mut evidence: Vec<ObjectId> = updates.iter().filter_map(|update| update.old).collect();
     evidence.extend(left_out.evidence);
@@ -145,10 +145,35 @@ pub fn assemble(world: &World, resolved: Resolved, options: PushOptions<'_>) -> 
     payload.exact = remembered == 0 && resolved.transfers.iter().all(Transfer::is_exact);
     payload.destinations = resolved.transfers.iter().map(Transfer::destination).collect();
     payload.parts.extend(texts(&resolved));
+    payload.replaces = replaced(&resolved);
     if !resolved.dry_run {
         uploads::along(world, &resolved, &mut payload)?;
     }
     Ok(PushPayload { payload, resolved, remembered, clean_tips })
+}
+
+/// Refs of the destinations that may be replaced by what does not contain them.
+fn replaced(resolved: &Resolved) -> Vec<Replaced> {
+    if resolved.dry_run || resolved.force == Force::No {
+        return Vec::new();
+    }
+    let mut all = Vec::new();
+    for transfer in resolved.transfers.iter().filter(|transfer| !transfer.widened) {
+        let asked = transfer.evidence.is_some();
+        for update in transfer.updates.iter().filter(|update| !update.is_up_to_date()) {
+            // A ref that is new there replaces nothing; one of a place that was not asked may.
+            if let (Some(new), true) = (update.new, update.old.is_some() || !asked) {
+                all.push(Replaced {
+                    git: transfer.git.clone(),
+                    name: SafeText::quoted(&update.destination, 120),
+                    old: update.old,
+                    new,
+                    is_asked_for: resolved.force == Force::Asked,
+                });
+            }
+        }
+    }
+    all
 }
 
 /// Ref names, push options and the pusher's name, each once.

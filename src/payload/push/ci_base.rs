@@ -7,12 +7,14 @@
 
 use std::fs;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use bstr::{BString, ByteSlice};
 use serde_json::Value;
 
 use crate::command::plan::GitContext;
 use crate::payload::objects::ObjectStore;
+use crate::payload::remote::Commits;
 use crate::payload::source::Texts;
 use crate::payload::{Fault, ItemKind, ObjectId, Payload};
 use crate::text::SafeText;
@@ -65,6 +67,8 @@ pub struct CiRange {
     pub note: SafeText,
     /// Names that the run is for.
     pub refs: Vec<BString>,
+    /// Commits whose suppressions count: those of the base, or else of the default branch.
+    pub reviewed: Vec<ObjectId>,
 }
 
 /// What a run says of its base.
@@ -107,6 +111,7 @@ pub fn payload(world: &World, git: &GitContext, range: &CiRange) -> Result<Paylo
     if !range.refs.is_empty() {
         payload.parts.push(Texts::part(range.refs.iter().map(|name| (ItemKind::Ref, name.clone()))));
     }
+    payload.all_to(Arc::new(Commits::new(Arc::clone(&store), range.reviewed.clone())));
     Ok(payload)
 }
 
@@ -203,7 +208,28 @@ impl Asking<'_> {
         }
         tips.sort_unstable();
         tips.dedup();
-        Ok(CiRange { tips, base, note: note.into(), refs })
+        let reviewed = if base.is_empty() { self.default_tip()?.into_iter().collect() } else { base.clone() };
+        Ok(CiRange { tips, base, note: note.into(), refs, reviewed })
+    }
+
+    /// The commit of the default branch, by what the service or the clone says of it: what stands there has been
+    /// reviewed, and no run for a branch or a tag of its own makes it so.
+    fn default_tip(&self) -> Result<Option<ObjectId>, Fault> {
+        let named = match self.service {
+            Service::GitHub => self.event()?.and_then(|event| {
+                event.pointer("/repository/default_branch").and_then(Value::as_str).map(str::to_owned)
+            }),
+            Service::GitLab => self.variable("CI_DEFAULT_BRANCH"),
+            Service::Other => None,
+        };
+        let branch = match named {
+            Some(branch) => Some(branch),
+            None => match self.default_branch() {
+                Said::Branch(branch, _) => Some(branch),
+                Said::Base(..) | Said::None(_) => None,
+            },
+        };
+        branch.map_or(Ok(None), |branch| self.resolve(&format!("refs/remotes/origin/{branch}^{{commit}}")))
     }
 
     /// Refs that the run is for: their names are published too, and a tag is an object.

@@ -87,8 +87,22 @@ pub struct Resolved {
     pub dry_run: bool,
     /// Whether pre-push hooks run: this repository's, then those of submodules.
     pub hooks: Vec<HookOutlook>,
+    /// Whether refs may be replaced by what does not contain them, as far as the arguments say.
+    pub force: Force,
     /// What a person should know.
     pub notes: Vec<SafeText>,
+}
+
+/// Whether a push may replace a ref by what does not contain it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Force {
+    /// git would turn such an update down.
+    #[default]
+    No,
+    /// `--force`, `--force-with-lease`, `--mirror`, or a refspec with `+`.
+    Asked,
+    /// git has settled it already, and tells its hook only the ids.
+    Settled,
 }
 
 impl Transfer {
@@ -188,6 +202,9 @@ impl Taking<'_> {
             match target::target(self.args, &manner, self.repository, &name)? {
                 Ok(target) => {
                     let from = resolved.transfers.len();
+                    if resolved.force == Force::No {
+                        resolved.force = self.force(&target.wanted);
+                    }
                     self.take(&target, &resolver, &mut resolved)?;
                     self.take_submodules(&target, &manner, from, &mut resolved)?;
                 }
@@ -198,6 +215,11 @@ impl Taking<'_> {
             resolved.refused = None;
         }
         Ok(resolved)
+    }
+
+    fn force(&self, wanted: &Wanted) -> Force {
+        let is_asked = self.args.force || wanted.mirror || wanted.refspecs.iter().any(|refspec| refspec.force);
+        if is_asked { Force::Asked } else { Force::No }
     }
 
     /// What a push certificate says of the pusher (send-pack.c `generate_push_cert`): the signing key's
@@ -314,6 +336,7 @@ impl Taking<'_> {
             dry_run: self.args.dry_run,
             push_options: self.args.push_options.clone(),
             hooks: vec![HookOutlook { skipped: true, ..HookOutlook::default() }],
+            force: self.force(&wanted),
             ..Resolved::default()
         };
         let resolver = self.repository.resolver(self.world);

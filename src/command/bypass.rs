@@ -118,7 +118,12 @@ fn of_include(scene: &mut Scene<'_, '_>, file: &BStr) {
     };
     let path = file.and_then(|file| scene.path(file.as_bstr()));
     let Some(path) = path.map(|path| super::guarded::clean(&path)) else { return };
-    let on_disk = || crate::world::read_plain(&path).is_ok_and(|text| chooses_hooks(&text));
+    let on_disk = || match (crate::world::read_plain(&path), path.metadata()) {
+        (Ok(text), _) => chooses_hooks(&text),
+        // What cannot be read now may be by then; what is not there is left out by git, as is a device.
+        (Err(_), Ok(found)) => found.is_file(),
+        (Err(_), Err(error)) => error.kind() != std::io::ErrorKind::NotFound,
+    };
     let names_it =
         || scene.shell.written().iter().any(|file| file.path == path) || scene.shell.edited().contains(&path);
     let controls = match scene.shell.file(&path) {

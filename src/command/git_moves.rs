@@ -55,7 +55,9 @@ pub(super) fn stages(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, call: &Ca
                 meaning.changes(Changes::Refs);
                 meaning.changes(Changes::Head);
             }
-            None => match checked_out(scene, context, call) {
+            None => match dash(meaning, scene, context, call)
+                .map_or_else(|| checked_out(scene, context, call), CheckedOut::Branch)
+            {
                 CheckedOut::Branch(branch) => {
                     let certain = scene.command.certainty == Certainty::Always;
                     meaning.checks_out(branch, if certain { scene.command.chain } else { 0 });
@@ -88,7 +90,7 @@ fn other_repository(context: &GitContext) -> Option<(std::path::PathBuf, std::pa
     let env = super::git_setup::without_repository(context);
     let own = git_globals::find(&GitContext { dir: top.clone(), env, globals: Vec::new() })?;
     let is_other = super::by_hand::real(&own.common_dir()) != super::by_hand::real(&place.common_dir());
-    is_other.then(|| (place.git_dir, top))
+    is_other.then_some((place.git_dir, top))
 }
 
 /// What a checkout or a switch checks out.
@@ -103,6 +105,30 @@ enum CheckedOut {
 /// Options that change nothing of what is checked out.
 const HARMLESS_OF_CHECKOUT: &[&str] =
     &["-q", "--quiet", "-f", "--force", "--progress", "--no-progress", "--discard-changes"];
+
+/// `-`: the branch that was checked out before, where that is known for certain.
+fn dash(meaning: &Meaning, scene: &Scene<'_, '_>, context: &GitContext, call: &Call) -> Option<BString> {
+    let words: Vec<&BStr> = call.args.iter().map(Value::known).collect::<Option<_>>()?;
+    let is_plain =
+        |word: &&BStr| *word == "-" || HARMLESS_OF_CHECKOUT.iter().any(|known| word.as_bytes() == known.as_bytes());
+    if !words.iter().all(is_plain) || words.iter().filter(|word| **word == "-").count() != 1 || meaning.head_moved {
+        return None;
+    }
+    let chain = scene.command.chain;
+    let ask = |args: &[&str]| {
+        let printed = scene.shell.world().git(context, args).stdout().ok()?;
+        Some(BString::from(printed.trim())).filter(|name| name.starts_with(b"refs/heads/"))
+    };
+    match meaning.checked_out.as_slice() {
+        [] => ask(&["rev-parse", "--symbolic-full-name", "@{-1}"]),
+        // In a list joined by `&&` the earlier ones have come to what they say.
+        all if chain != 0 && all.iter().all(|one| one.chain == chain) => match all {
+            [.., before, _] => Some(before.branch.clone()),
+            _ => ask(&["symbolic-ref", "-q", "HEAD"]),
+        },
+        _ => None,
+    }
+}
 
 fn checked_out(scene: &Scene<'_, '_>, context: &GitContext, call: &Call) -> CheckedOut {
     let known: Option<Vec<&BStr>> = call.args.iter().map(Value::known).collect();

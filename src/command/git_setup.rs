@@ -237,7 +237,7 @@ pub(super) fn init(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, call: &Call
     let here = call.args.iter().all(|value| value.known().is_some_and(|word| word.starts_with(b"-")));
     if !(exists && here) {
         // A remote that leads to where nothing is now may lead to the new repository.
-        meaning.changes(Changes::Everything);
+        meaning.changes(if exists { Changes::Elsewhere } else { Changes::Everything });
     }
     inert()
 }

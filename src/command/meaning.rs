@@ -32,6 +32,8 @@ pub struct Meaning {
     pub(super) settings_of_staging: Vec<OsString>,
     /// Whether refs, or configuration, are still as now for a push.
     pub(super) refs: Changed,
+    /// Whether refs of here may be others than now.
+    refs_moved: bool,
     /// Whether index and files are still as now for a commit, apart from the steps.
     files: Changed,
     /// Staging commands so far, each with the repository it works on.
@@ -109,7 +111,7 @@ impl Changed {
         match (self, state) {
             (Self::Anything, _) | (_, State::Changed) => State::Changed,
             (Self::Content, _) | (_, State::ContentChanged) => State::ContentChanged,
-            (Self::Nothing, State::AsNow) => State::AsNow,
+            (Self::Nothing, state @ (State::AsNow | State::Elsewhere)) => state,
         }
     }
 }
@@ -127,6 +129,8 @@ pub(super) enum Changes {
     Configuration,
     /// A repository that was not there.
     Repository,
+    /// Another repository than the one of here, which may be what a push leads to.
+    Elsewhere,
     /// Everything.
     Everything,
 }
@@ -245,11 +249,12 @@ impl Meaning {
             Changes::Repository => (Changed::Nothing, Changed::Anything),
             Changes::RefsAndFiles => (Changed::Content, Changed::Anything),
             Changes::Configuration => (Changed::Anything, Changed::Nothing),
-            Changes::Everything => (Changed::Anything, Changed::Anything),
+            Changes::Everything | Changes::Elsewhere => (Changed::Anything, Changed::Anything),
         };
         self.refs = self.refs.max(refs);
         self.files = self.files.max(files);
-        self.made |= matches!(changes, Changes::Everything | Changes::Repository);
+        self.made |= matches!(changes, Changes::Everything | Changes::Elsewhere | Changes::Repository);
+        self.refs_moved |= matches!(changes, Changes::Everything | Changes::Refs | Changes::RefsAndFiles);
         self.head_moved |= changes == Changes::Head;
         if refs == Changed::Anything {
             self.configs.clear();
@@ -337,6 +342,11 @@ impl Meaning {
     /// not certain.
     pub(super) fn checks_out(&mut self, branch: BString, chain: u64) {
         self.checked_out.push(CheckedOut { branch, chain });
+    }
+
+    /// Whether refs of here are as now, wherever pushes lead.
+    pub(super) fn keeps_refs(&self) -> bool {
+        !self.refs_moved && !self.moves_head() && self.made_refs.is_empty() && !self.branch.is_rebasing()
     }
 
     /// Whether configuration may be another.

@@ -150,6 +150,9 @@ pub enum State {
     /// tree; where it goes is still known. What an earlier command of the line commits is a request
     /// of its own, so after `add`, `commit` and the like alone a push stays [`State::AsNow`].
     ContentChanged,
+    /// Nothing earlier changes refs, and the words name only refs that are there now; but it is not known where they
+    /// go (a new remote, a repository that the line makes), so nothing counts as published before.
+    Elsewhere,
     /// Something earlier may change anything, configuration and remotes included: where it goes is
     /// not known either, so nothing counts as published before.
     Changed,

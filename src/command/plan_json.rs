@@ -191,6 +191,7 @@ fn push(request: &PushRequest) -> Value {
 fn state_word(state: State) -> &'static str {
     match state {
         State::AsNow => "as-now",
+        State::Elsewhere => "elsewhere",
         State::ContentChanged => "content-changed",
         State::Changed => "changed",
     }

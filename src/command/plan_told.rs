@@ -122,6 +122,7 @@ fn words(words: &[Option<OsString>]) -> String {
 fn later(state: State) -> &'static str {
     match state {
         State::AsNow => "",
+        State::Elsewhere => "; nothing counts as published, since the line makes or changes where it goes",
         State::ContentChanged => "; widened to every branch and file, since the line changes them before",
         State::Changed => "; widened to everything, since the line may change anything before",
     }

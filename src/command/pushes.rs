@@ -127,6 +127,9 @@ impl Meaning {
             Some(_) if !made_refs::leads_to_new_path(&args, git) || !self.may_be_made(scene) => self.refs.state(),
             Some(_) | None => State::Changed,
         };
+        if state == State::Changed && via == PushVia::Push && self.keeps_refs() && names_old_refs(scene, git, &args) {
+            return vec![Found::new(args, State::Elsewhere)];
+        }
         if state != State::AsNow || via != PushVia::Push {
             return vec![Found::new(args, state)];
         }

@@ -96,7 +96,7 @@ pub fn payload(
 fn of_commit(world: &World, request: &CommitRequest) -> Result<Payload, Fault> {
     match request.state {
         State::AsNow => commit::payload(world, request),
-        State::ContentChanged | State::Changed => {
+        State::ContentChanged | State::Elsewhere | State::Changed => {
             let mut payload = everything(world, &request.git, "the line changes the repository before it commits")?;
             match commit::payload(world, request) {
                 Ok(narrow) => payload.absorb(narrow),

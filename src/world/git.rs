@@ -244,12 +244,21 @@ impl<'a> GitCall<'a> {
             program,
             args,
             env,
-            dir: self.context.dir.clone(),
+            dir: starts_in(self.context),
             input: self.input,
             output_limit: OUTPUT_LIMIT,
             time_limit: self.world.time_left(TIME_LIMIT),
         })
     }
+}
+
+/// Where git is started. A folder that is gone does not matter where the first option leads out of it.
+fn starts_in(context: &GitContext) -> PathBuf {
+    let leads_out = match context.globals.as_slice() {
+        [option, dir, ..] => option == "-C" && PathBuf::from(dir).is_absolute(),
+        _ => false,
+    };
+    if leads_out && !context.dir.is_dir() { PathBuf::from("/") } else { context.dir.clone() }
 }
 
 fn stdout(what: String, done: Done) -> Result<Vec<u8>, GitFault> {

@@ -177,6 +177,11 @@ fn a_push_of_a_branch_that_the_line_checks_out_is_exact() {
         "git checkout -q main && git commit -q --allow-empty -m x && git push -q",
         "git checkout -q a.txt && git push -q origin main clean",
         "git checkout -q main && git checkout -q a.txt one.txt && git push -q",
+        "git checkout -q main && git checkout -q clean && git checkout -q - && git push -q origin HEAD:c",
+        "git switch -q main && git switch -q topic && git switch -q - && git push -q",
+        "git init -q --bare ../fresh.git; git push -q ../fresh.git main",
+        "git init -q --bare ../fresh.git; git remote add fresh ../fresh.git; git push -q -u fresh main:main clean",
+        "git remote set-url origin ../other.git && git push -q origin main",
     ] {
         let copy = copy_of(&sandbox);
         let oids = oids(&copy, &listed(&copy, line));

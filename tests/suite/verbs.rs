@@ -672,7 +672,7 @@ fn a_push_to_a_path_that_the_line_makes_counts_nothing_as_published() {
         .run(&format!("git init --bare {0}", fresh.display()))
         .run(&format!("git push {0} main", fresh.display()));
     let Some(Publish::Push(push)) = line.plan.publishes.last() else { panic!() };
-    assert_eq!(push.state, State::Changed);
+    assert_eq!(push.state, State::Elsewhere);
 }
 
 #[test]
@@ -680,6 +680,17 @@ fn an_include_that_the_line_sets_is_followed() {
     let (sandbox, world) = repository();
     std::fs::write(sandbox.path("r/extra"), "[alias]\n\tz = push -q\n").unwrap();
     assert_eq!(Line::new(world).run("git config include.path ../extra").run("git z").pushes(), [["-q"]]);
+}
+
+#[test]
+fn an_included_file_that_cannot_be_read_now_may_choose_hooks() {
+    let (sandbox, world) = repository();
+    std::os::unix::fs::symlink("loop", sandbox.path("loop")).unwrap();
+    let chooses = |line: &str| !Line::new(world.clone()).run(line).plan.bypass.is_empty();
+    assert!(chooses("git config include.path ../../loop"));
+    assert!(chooses("git -c include.path=../loop push"));
+    assert!(!chooses("git config include.path ../../nothing"));
+    assert!(!chooses("git config include.path /dev/null"));
 }
 
 #[test]

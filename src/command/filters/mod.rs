@@ -91,9 +91,12 @@ fn split(text: &[u8]) -> (Vec<&[u8]>, bool) {
     (lines, ends || text.is_empty())
 }
 
-/// Options as `(letter, value)`, and operands. A letter of `with_value` takes the rest of its word or the next word;
+/// Options, each a letter and its value.
+type Options<'a> = Vec<(u8, &'a BStr)>;
+
+/// Options and operands. A letter of `with_value` takes the rest of its word or the next word;
 /// `None` for any other letter than those named, and for long options.
-fn options<'a>(words: &[&'a BStr], plain: &[u8], with_value: &[u8]) -> Option<(Vec<(u8, &'a BStr)>, Vec<&'a BStr>)> {
+fn options<'a>(words: &[&'a BStr], plain: &[u8], with_value: &[u8]) -> Option<(Options<'a>, Vec<&'a BStr>)> {
     let (mut found, mut operands) = (Vec::new(), Vec::new());
     let mut rest = words.iter();
     while let Some(word) = rest.next() {

@@ -50,6 +50,8 @@ pub enum Because {
     Content,
     /// The line may change anything before it.
     Anything,
+    /// It is known which refs go, and not where.
+    Elsewhere,
     /// The other side takes what it likes.
     OtherSide,
 }
@@ -59,6 +61,8 @@ impl Because {
     pub fn of(request: &PushRequest) -> Option<Self> {
         match (request.state, request.via) {
             (State::Changed, _) => Some(Self::Anything),
+            (State::Elsewhere, PushVia::Push) => Some(Self::Elsewhere),
+            (State::Elsewhere, _) => Some(Self::Anything),
             (State::ContentChanged | State::AsNow, PushVia::OtherSide) => Some(Self::OtherSide),
             (State::ContentChanged | State::AsNow, _) if request.args.contains(&None) => Some(Self::Word),
             (State::ContentChanged, PushVia::Push | PushVia::SendPack | PushVia::Lfs) => Some(Self::Content),
@@ -73,10 +77,24 @@ impl Because {
             Self::Input => "refspecs come from standard input",
             Self::Content => "the line changes refs before it pushes",
             Self::Anything => "the line may change the repository before it pushes",
+            Self::Elsewhere => "the line changes where it goes",
             Self::OtherSide => "the other side takes what it likes",
         };
+        if self == Self::Elsewhere {
+            return "the refs that the push names and all tags are read".into();
+        }
         format!("every local ref is read, since {why}").into()
     }
+}
+
+/// Whether a refspec of the push names the ref.
+fn names(args: &PushArgs, full: &BString) -> bool {
+    args.operands.iter().skip(1).any(|word| {
+        let word = word.as_bytes();
+        let word = word.strip_prefix(b"+").unwrap_or(word);
+        let source = word.rfind_byte(b':').map_or(word, |at| word.get(..at).unwrap_or_default());
+        full.strip_suffix(source).is_some_and(|before| before.is_empty() || before.ends_with(b"/"))
+    })
 }
 
 fn reads_input(request: &PushRequest) -> bool {
@@ -117,7 +135,9 @@ pub fn widened(
 fn nowhere(request: &PushRequest, why: SafeText) -> Resolved {
     match request.state {
         State::AsNow | State::ContentChanged => Resolved { refused: Some(why), ..Resolved::default() },
-        State::Changed => Resolved { notes: vec!["there is no repository yet".into()], ..Resolved::default() },
+        State::Elsewhere | State::Changed => {
+            Resolved { notes: vec!["there is no repository yet".into()], ..Resolved::default() }
+        }
     }
 }
 
@@ -168,7 +188,9 @@ impl Widening<'_> {
 
     /// The remotes it could go to; none when that is not known.
     fn remotes(&self) -> Result<Vec<Remote>, Fault> {
-        let Some(args) = self.args.filter(|_| self.request.state != State::Changed) else { return Ok(Vec::new()) };
+        let Some(args) = self.args.filter(|_| !matches!(self.request.state, State::Changed | State::Elsewhere)) else {
+            return Ok(Vec::new());
+        };
         let unknown_words = self.request.args.contains(&None);
         let names = match (self.request.via, args.operands.first(), self.request.state) {
             (PushVia::OtherSide, ..) => Vec::new(),
@@ -180,12 +202,14 @@ impl Widening<'_> {
                 target::names(args, self.repository, self.world)?
             }
             // The current branch decides, and it may be another one by then.
-            (PushVia::Push | PushVia::Lfs, None, State::AsNow | State::ContentChanged | State::Changed) => {
-                match &args.repo {
-                    Some(_) => target::names(args, self.repository, self.world)?,
-                    None => self.repository.remotes.every_push_name(),
-                }
-            }
+            (
+                PushVia::Push | PushVia::Lfs,
+                None,
+                State::AsNow | State::ContentChanged | State::Elsewhere | State::Changed,
+            ) => match &args.repo {
+                Some(_) => target::names(args, self.repository, self.world)?,
+                None => self.repository.remotes.every_push_name(),
+            },
         };
         if self.branch_sets_configuration() {
             return Ok(Vec::new());
@@ -260,6 +284,12 @@ impl Widening<'_> {
                 old: None,
             })
             .collect();
+        if self.because == Because::Elsewhere
+            && let Some(args) = self.args
+        {
+            updates.retain(|update| update.source.starts_with(b"refs/tags/") || names(args, &update.source));
+            return Ok(updates);
+        }
         let known: BTreeSet<ObjectId> = updates.iter().filter_map(|update| update.new).collect();
         let mut more = self.root_refs()?;
         more.extend(self.stashes()?);

@@ -368,13 +368,7 @@ impl Near {
     }
 
     /// The places of the texts in a part of a text, found without the rule's words.
-    fn look_up(
-        &self,
-        own: &AhoCorasick,
-        (text, part): (&[u8], Span),
-        guarded: bool,
-        candidates: &mut Vec<Candidate>,
-    ) {
+    fn look_up(&self, own: &AhoCorasick, (text, part): (&[u8], Span), guarded: bool, candidates: &mut Vec<Candidate>) {
         for hit in own.find_overlapping_iter(text.get(part.0..part.1).unwrap_or_default()) {
             let start = part.0 + hit.start();
             if let Some(&(spot, needle)) = self.own_texts.get(hit.pattern().as_usize())

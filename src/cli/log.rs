@@ -15,9 +15,9 @@ pub struct Arguments {
     /// How records are written
     #[arg(long, value_enum, default_value_t = LogFormat::Human)]
     format: LogFormat,
-    /// Only what ended in this decision (pass, ask, refuse)
-    #[arg(long, value_name = "DECISION")]
-    decision: Option<String>,
+    /// Only what ended in this decision
+    #[arg(long, value_enum, value_name = "DECISION")]
+    decision: Option<Decided>,
     /// Only what this host or hook asked
     #[arg(long, value_name = "HOST|HOOK")]
     of: Option<String>,
@@ -27,6 +27,27 @@ pub struct Arguments {
     /// At most this many, the newest
     #[arg(short = 'n', long, default_value_t = 50)]
     most: usize,
+}
+
+/// Decisions, as the journal names them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Decided {
+    /// Nothing against it
+    Pass,
+    /// A person was to decide
+    Ask,
+    /// No
+    Refuse,
+}
+
+impl Decided {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Pass => "pass",
+            Self::Ask => "ask",
+            Self::Refuse => "refuse",
+        }
+    }
 }
 
 /// How records are written.
@@ -58,7 +79,9 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Refusal> {
 impl Arguments {
     fn wants(&self, record: &Record) -> bool {
         let is = |wish: &Option<String>, value: &str| wish.as_deref().is_none_or(|wish| wish == value);
-        is(&self.decision, &record.decision) && is(&self.of, &record.of) && is(&self.session, &record.session)
+        self.decision.is_none_or(|decision| decision.word() == record.decision)
+            && is(&self.of, &record.of)
+            && is(&self.session, &record.session)
     }
 }
 

@@ -5,7 +5,8 @@ use std::process::ExitCode;
 
 use clap::Args;
 
-use crate::verdict::Refusal;
+use crate::text::SafeText;
+use crate::verdict::{Class, Refusal};
 
 use super::out;
 
@@ -18,7 +19,11 @@ pub struct Completions {
 
 /// `tyran man`
 #[derive(Debug, Args)]
-pub struct Man {}
+pub struct Man {
+    /// The command whose page is printed, instead of the program's
+    #[arg(value_name = "COMMAND")]
+    of: Option<String>,
+}
 
 pub fn completions(arguments: &Completions, command: &mut clap::Command) -> Result<ExitCode, Refusal> {
     let mut script = Vec::new();
@@ -26,7 +31,15 @@ pub fn completions(arguments: &Completions, command: &mut clap::Command) -> Resu
     whole(&script)
 }
 
-pub fn man(_arguments: &Man, command: clap::Command) -> Result<ExitCode, Refusal> {
+pub fn man(arguments: &Man, mut command: clap::Command) -> Result<ExitCode, Refusal> {
+    if let Some(name) = &arguments.of {
+        command.build();
+        let found = command.find_subcommand(name).cloned();
+        command = found.ok_or_else(|| {
+            let what = format!("tyran has no command {}", SafeText::quoted(name.as_bytes(), 60));
+            Refusal::new(Class::Usage, what, "name one that `tyran --help` lists")
+        })?;
+    }
     let mut page = Vec::new();
     clap_mangen::Man::new(command).render(&mut page).map_err(|error| out::unwritten(&error))?;
     whole(&page)

@@ -75,7 +75,14 @@ fn absent(scene: &mut Scene<'_, '_>) -> Effect {
             let nested = Nested { code, dir: None, env: Vec::new(), certainty: Certainty::Maybe, because };
             Effect { run: vec![nested], ..inert() }
         }
-        Some(startup::Meant::Function) => {
+        Some(startup::Meant::Function(Some(definition))) => {
+            let call = [definition.as_slice(), b"\n", name.as_bytes(), b" \"$@\""].concat();
+            let code = Code::Shell { text: Value::Known(call.into()), args: scene.command.words.clone() };
+            let because = "a function of the person's shell".into();
+            let nested = Nested { code, dir: None, env: Vec::new(), certainty: Certainty::Maybe, because };
+            Effect { run: vec![nested], ..inert() }
+        }
+        Some(startup::Meant::Function(None)) => {
             let shown = SafeText::quoted(name, 60);
             scene.opaque(shown);
             Effect { changes_files: true, ..inert() }

@@ -1,14 +1,15 @@
-//! Aliases that a person's shell brings along: start-up files, and the git plugin of oh-my-zsh.
+//! Aliases and functions that a person's shell brings along: start-up files, what a host keeps of them, and the
+//! git plugin of oh-my-zsh.
 //!
-//! Promise: a name for which there is no program may still be an alias in the shell that a host keeps
-//! alive (several load a snapshot of the person's own); what it stands for is read from the files
-//! that define it, without running them. A function of that name is not read: it makes the command
-//! opaque.
+//! Promise: a name for which there is no program may still be an alias or a function in the shell that a host
+//! keeps alive (several load a snapshot of the person's own); what it stands for is read from the files
+//! that define it, without running them. A function whose text cannot be told makes the command opaque.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use bstr::{BStr, BString, ByteSlice};
 
+use super::lex::{Dialect, Reader};
 use super::meaning::Scene;
 use crate::world::memory::SmallFile;
 
@@ -32,34 +33,58 @@ const FILES: &[&str] = &[
 pub(super) enum Meant {
     /// This command line.
     Alias(BString),
-    /// A function.
-    Function,
+    /// A function, and its definition where it can be told from the rest of the file.
+    Function(Option<BString>),
 }
+
+/// Where Claude Code keeps what its tool's shell loads, below the home directory: a file for each session, named
+/// by its time (seen in 2.1).
+const SNAPSHOTS: &str = ".claude/shell-snapshots";
+
+/// Most snapshots that are read, the newest.
+const SNAPSHOTS_READ: usize = 8;
 
 /// What the start-up files make of a name; the last definition counts.
 pub(super) fn find(scene: &Scene<'_, '_>, name: &BStr) -> Option<Meant> {
     let home = PathBuf::from(scene.shell.world().var("HOME")?);
     let mut found = None;
     let mut has_plugin = false;
-    for file in FILES {
+    let files = FILES.iter().map(|file| home.join(file)).chain(snapshots(&home));
+    for file in files {
         // What cannot be read, the shell does not read either.
-        let SmallFile::Text(text) = scene.shell.world().small_file(&home.join(file)) else { continue };
+        let SmallFile::Text(text) = scene.shell.world().small_file(&file) else { continue };
         has_plugin |= text.contains_str("oh-my-zsh") && text.lines().any(names_git_plugin);
         if !text.contains_str(name) {
             continue;
         }
-        for line in text.lines() {
+        let mut rest = text.as_bytes();
+        for line in text.lines_with_terminator() {
             if let Some(value) = alias_of(line, name) {
                 found = Some(Meant::Alias(value));
             } else if defines_function(line, name) {
-                found = Some(Meant::Function);
+                found = Some(Meant::Function(definition(rest)));
             }
+            rest = rest.get(line.len()..).unwrap_or_default();
         }
     }
     found.or_else(|| {
         let name = name.to_str().ok().filter(|_| has_plugin)?;
         PLUGIN.iter().find(|(alias, _)| *alias == name).map(|(_, value)| Meant::Alias((*value).into()))
     })
+}
+
+fn snapshots(home: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = std::fs::read_dir(home.join(SNAPSHOTS)) else { return Vec::new() };
+    let mut files: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+    files.sort();
+    files.split_off(files.len().saturating_sub(SNAPSHOTS_READ))
+}
+
+/// The function that a text begins with, as bash would end it.
+fn definition(text: &[u8]) -> Option<BString> {
+    let mut reader = Reader::new(text, Dialect::Bash).ok()?;
+    reader.next_line().ok()??;
+    text.get(..reader.position()).map(BString::from)
 }
 
 fn names_git_plugin(line: &[u8]) -> bool {
@@ -71,7 +96,7 @@ fn names_git_plugin(line: &[u8]) -> bool {
 /// The value in `alias NAME=VALUE`, quotes taken off.
 fn alias_of(line: &[u8], name: &BStr) -> Option<BString> {
     let rest = line.trim_start().strip_prefix(b"alias ")?.trim_start();
-    let rest = rest.strip_prefix(b"-g ").unwrap_or(rest);
+    let rest = rest.strip_prefix(b"-g ").or_else(|| rest.strip_prefix(b"-- ")).unwrap_or(rest);
     let value = rest.strip_prefix(name.as_bytes())?.strip_prefix(b"=")?;
     let words = shell_words::split(value.to_str().ok()?).ok()?;
     // What stands behind the value on the same line (a comment, another alias) is not part of it.

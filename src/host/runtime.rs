@@ -278,6 +278,9 @@ fn judged(event: &Event<'_>, commands: &[ShellCommand], deadline: Instant) -> De
     compose(commands.iter().map(|command| child::command(event.host, command, deadline)))
 }
 
+/// Most characters of a session's name that the journal keeps.
+const SESSION_LIMIT: usize = 200;
+
 /// Writes what was asked and answered into the journal. What publishes nothing is not worth a line.
 fn note(event: &Event<'_>, decision: &Decision, started: Instant) {
     let (word, text) = match decision {
@@ -300,7 +303,7 @@ fn note(event: &Event<'_>, decision: &Decision, started: Instant) {
         of: event.host.id.clone(),
         surface: event.host.surface.clone(),
         event: event.name.clone(),
-        session: event.session.clone(),
+        session: event.session.chars().take(SESSION_LIMIT).collect(),
         decision: word.to_owned(),
         class: class.to_owned(),
         dir: dir.map(|dir| dir.to_string_lossy().into_owned()).unwrap_or_default(),

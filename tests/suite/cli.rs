@@ -60,6 +60,31 @@ fn unknown_option_is_a_usage_error() {
 }
 
 #[test]
+fn words_that_no_list_has_are_usage_errors() {
+    let sandbox = Sandbox::new();
+    for args in [&["log", "--decision", "bogus"][..], &["man", "bogus"]] {
+        let output = sandbox.tyran().args(args).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{}", shown(&output));
+    }
+    let output = sandbox.tyran().args(["man", "scan-push"]).output().unwrap();
+    assert!(String::from_utf8_lossy(&output.stdout).contains("tyran-scan-push"), "{}", shown(&output));
+}
+
+#[test]
+fn a_line_that_is_too_long_says_so_and_speaks_of_no_push() {
+    let sandbox = Sandbox::new();
+    sandbox.repo("work");
+    let long = format!("echo {}", "x".repeat(300 << 10));
+    let event = serde_json::json!({"session_id": "s", "cwd": sandbox.path("work"), "hook_event_name": "PreToolUse",
+        "tool_name": "Bash", "tool_input": {"command": long}});
+    let mut command = sandbox.tyran();
+    command.args(["gate", "--host", "claude", "--deadline", "20"]);
+    let output = super::gate::fed(command, event.to_string().as_bytes());
+    super::gate::assert_refused(&output, "(unreadable)");
+    assert!(!String::from_utf8_lossy(&output.stderr).contains("git push"), "{}", shown(&output));
+}
+
+#[test]
 fn directory_without_repository_refuses() {
     let sandbox = Sandbox::new();
     let output = sandbox.tyran().args(["scan-push", "origin", "main"]).output().unwrap();

@@ -588,7 +588,11 @@ fn a_name_without_a_program_may_be_an_alias_of_the_persons_shell() {
     let (sandbox, world) = repository();
     let home = sandbox.path("home");
     std::fs::create_dir_all(&home).unwrap();
-    std::fs::write(home.join(".bashrc"), "alias ship='git push' # publishes\nrelease() {\n  git push\n}\n").unwrap();
+    let functions = "release() {\n  git push\n}\nquiet() { git push --no-verify \"$@\"; }\ncut() {\n git push\n";
+    std::fs::write(home.join(".bashrc"), format!("alias ship='git push' # publishes\n{functions}")).unwrap();
+    let snapshots = home.join(".claude/shell-snapshots");
+    std::fs::create_dir_all(&snapshots).unwrap();
+    std::fs::write(snapshots.join("snapshot-bash-1.sh"), "alias -- off='git push'\n").unwrap();
     std::fs::write(home.join(".zshrc"), "export ZSH=~/.oh-my-zsh\nplugins=(docker git)\n").unwrap();
     let absent = |name: &str| {
         let mut line = Line::new(world.clone());
@@ -618,7 +622,12 @@ fn a_name_without_a_program_may_be_an_alias_of_the_persons_shell() {
     };
     assert_eq!(absent("ship"), (vec!["git push \"$@\"".to_owned()], 0));
     assert_eq!(absent("gp"), (vec!["git push \"$@\"".to_owned()], 0));
-    assert_eq!(absent("release"), (vec![], 1));
+    assert_eq!(absent("off"), (vec!["git push \"$@\"".to_owned()], 0));
+    assert_eq!(absent("release"), (vec!["release() {\n  git push\n}\n\nrelease \"$@\"".to_owned()], 0));
+    assert_eq!(absent("cut"), (vec![], 1));
+    let whole = |line: &str| tyran::command::read(line.as_bytes(), &world, tyran::command::Shell::Bash);
+    assert_eq!(whole("release").publishes.len(), 1);
+    assert!(!whole("quiet origin main").bypass.is_empty());
     assert_eq!(absent("nothing"), (vec![], 0));
 }
 

@@ -154,7 +154,7 @@ fn main() {
         if let Some(tree) = &tree {
             rule.prepared = factor::prepare(&tree.node, &lower);
             if rule.prepared.is_none() {
-                widest = widest.max(extent::widest(&tree.node).filter(|&span| span < UNBOUNDED_SPAN).unwrap_or(0));
+                widest = widest.max(extent::extent(&tree.node).most.filter(|&span| span < UNBOUNDED_SPAN).unwrap_or(0));
             }
         }
         let regex = || tree.as_ref().map(|tree| &tree.node);

@@ -231,17 +231,29 @@ fn mutated_inputs_for_a_while() {
     eprintln!("versions of files: {rounds} inputs from round {first} on");
 }
 
+/// With one of these between them two lines are a finding, with the other they are none ([`TWO_LINES`]).
+const MIDDLES: [&str; 2] = ["secret\n", "nothing\n"];
+
 /// A file of a few kilobytes: plain lines, and texts that rules find something in, or nearly.
 fn document(numbers: &mut Numbers) -> Vec<u8> {
     let mut text = Vec::new();
     for _ in 0..4 + numbers.below(12) {
-        match numbers.below(7) {
+        match numbers.below(9) {
             0 => text.extend(seed(Kind::Matcher, numbers)),
             1 => text.extend(mutated(Kind::Matcher, numbers).into_iter().take(600)),
             2 => text.extend(seed(Kind::Decoder, numbers).into_iter().take(900)),
             3 => {
                 let token = planted::github_token(numbers.below(9) as u64);
                 text.extend(format!("api_key = \"{token}\"\n").into_bytes());
+            }
+            // What is found or not by the line next to it, among lines that recur.
+            4 | 5 => {
+                for _ in 0..4 {
+                    let (number, middle) = (numbers.below(1000), MIDDLES[numbers.below(2)]);
+                    let lines = 0..14 + numbers.below(12);
+                    let plain: String = lines.map(|line| format!("nothing on line {line}\n")).collect();
+                    text.extend(format!("{plain}begin_{number}\n{middle}finish_{number}\n{plain}").into_bytes());
+                }
             }
             _ => {
                 for _ in 0..numbers.below(40) {
@@ -264,6 +276,14 @@ fn lines_of(text: &[u8]) -> Vec<Vec<u8>> {
 /// Another version of it: lines changed, cut, doubled or moved.
 fn next_version(text: &[u8], numbers: &mut Numbers) -> Vec<u8> {
     let mut lines = lines_of(text);
+    // Every other version differs by such lines alone.
+    let is_middle = |line: &&mut Vec<u8>| MIDDLES.iter().any(|middle| middle.as_bytes() == line.as_slice());
+    if numbers.below(2) == 0 && lines.iter_mut().any(|line| is_middle(&line)) {
+        for line in lines.iter_mut().filter(is_middle) {
+            *line = MIDDLES[numbers.below(2)].as_bytes().to_vec();
+        }
+        return lines.concat();
+    }
     for _ in 0..=numbers.below(3) {
         let (at, count) = (numbers.below(lines.len()), 1 + numbers.below(6));
         let end = (at + count).min(lines.len());
@@ -364,7 +384,8 @@ keywords = ["let"]
 #[test]
 fn findings_do_not_depend_on_what_was_read_before() {
     let own = engine();
-    let others = RuleSet::parse(OTHER_RULES, Origin::Text("others".to_owned()), Mode::Strict).unwrap();
+    let others = [OTHER_RULES, TWO_LINES].concat();
+    let others = RuleSet::parse(&others, Origin::Text("others".to_owned()), Mode::Strict).unwrap();
     let others = EmbeddedEngine::new(others, Options::default()).unwrap();
     let found: usize = (0..12).map(|round| versions_tried(&own, round) + versions_tried(&others, 100 + round)).sum();
     assert!(found > 1000, "{found}");

@@ -160,6 +160,11 @@ impl Budget {
         self.exceeded.get()
     }
 
+    /// What was kept of the archive cannot be read again: that is no end of it.
+    pub(super) fn lost(&self) {
+        self.exceeded.set(Some("what was kept of it in memory or in the directory for temporary files cannot be read"));
+    }
+
     fn take(&self, bytes: usize) -> io::Result<()> {
         match self.left.get().checked_sub(bytes as u64) {
             Some(left) => self.left.set(left),
@@ -194,17 +199,20 @@ pub(super) trait Source: Read + Seek {}
 
 impl<T: Read + Seek> Source for T {}
 
-/// Where `text` stands first, from `at` on and beginning before `end`; `None` also for what cannot be read.
-pub(super) fn find(source: &mut dyn Source, text: &[u8], mut at: u64, end: u64) -> Option<u64> {
+/// Where `text` stands first, from `at` on and beginning before `end`. What cannot be read is a refusal.
+pub(super) fn find(source: &mut dyn Source, text: &[u8], mut at: u64, end: u64, budget: &Budget) -> Option<u64> {
     /// So much is searched at once.
     const STEP: usize = 64 << 10;
     let mut piece = Vec::with_capacity(STEP + text.len());
     while at < end {
-        source.seek(SeekFrom::Start(at)).ok()?;
         piece.clear();
         // One that begins before the end may reach behind it.
         let length = (end - at).min(STEP as u64) + text.len() as u64 - 1;
-        source.take(length).read_to_end(&mut piece).ok()?;
+        let read = source.seek(SeekFrom::Start(at)).and_then(|_| (&mut *source).take(length).read_to_end(&mut piece));
+        if read.is_err() {
+            budget.lost();
+            return None;
+        }
         if let Some(place) = memchr::memmem::find(&piece, text) {
             return Some(at + place as u64).filter(|&found| found < end);
         }
@@ -335,12 +343,16 @@ fn tar_members<E>(source: &mut dyn Source, budget: &Budget, visit: &mut Visit<'_
 /// is in them was read as the bytes it is.
 fn pdf_streams<E>(source: &mut dyn Source, budget: &Budget, visit: &mut Visit<'_, E>) -> Result<(), E> {
     const KEYWORD: &[u8] = b"stream";
-    let Ok(size) = source.seek(SeekFrom::End(0)) else { return Ok(()) };
+    let Ok(size) = source.seek(SeekFrom::End(0)) else {
+        budget.lost();
+        return Ok(());
+    };
     let mut at = 0;
-    while let Some(found) = find(source, KEYWORD, at, size) {
+    while let Some(found) = find(source, KEYWORD, at, size, budget) {
         at = found + KEYWORD.len() as u64;
         let mut beginning = Vec::new();
         if source.seek(SeekFrom::Start(at)).and_then(|_| (&mut *source).take(4).read_to_end(&mut beginning)).is_err() {
+            budget.lost();
             return Ok(());
         }
         let feed = if beginning.starts_with(b"\r\n") { 2 } else { 1 };
@@ -453,5 +465,41 @@ fn zip_member<E>(
             noted(budget, METHOD)
         }
         Err(_) => noted(budget, DAMAGED),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A copy of which the bytes behind a place cannot be read.
+    struct Failing(io::Cursor<Vec<u8>>, u64);
+
+    impl Read for Failing {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            if self.0.position() >= self.1 {
+                return Err(io::Error::other("no such bytes"));
+            }
+            let most = (self.1 - self.0.position()).min(buffer.len() as u64) as usize;
+            self.0.read(&mut buffer[..most])
+        }
+    }
+
+    impl Seek for Failing {
+        fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+            self.0.seek(to)
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_read_again_is_no_end_of_an_archive() {
+        let mut source = Failing(io::Cursor::new(vec![b'x'; 300_000]), 100_000);
+        let budget = Budget::new(300_000, 1 << 20);
+        assert_eq!(find(&mut source, b"PK", 0, 60_000, &budget), None);
+        assert_eq!(budget.exceeded(), None);
+        assert_eq!(find(&mut source, b"PK", 0, 300_000, &budget), None);
+        assert!(budget.exceeded().is_some());
+        let visited = pdf_streams(&mut source, &Budget::new(300_000, 1 << 20), &mut |_, _| Ok::<(), ()>(()));
+        assert_eq!(visited, Ok(()));
     }
 }

@@ -67,11 +67,6 @@ fn larger(one: Option<usize>, other: Option<usize>) -> Option<usize> {
     Some(one?.max(other?))
 }
 
-/// The longest match of a pattern in bytes, where there is a bound.
-pub(super) fn widest(node: &Node) -> Option<usize> {
-    extent(node).most
-}
-
 /// What a part of a pattern takes.
 pub(super) fn extent(node: &Node) -> Extent {
     match node {

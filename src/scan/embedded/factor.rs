@@ -15,8 +15,10 @@ use super::runs::{Run, best_run};
 use super::spot::{Piece, Site, Spot, Tail, sites};
 use super::translate::{Look, Node};
 
-/// At most so many different texts are looked for to find one pattern.
+/// At most so many different texts are looked for in all texts to find one pattern.
 const MOST_TEXTS: usize = 64;
+/// At most so many where a rule's keywords say in which parts of a text they are looked for.
+const MOST_IN_ALL: usize = 192;
 /// A class with more members than this ends a text.
 const MOST_MEMBERS: usize = 10;
 /// A text longer than this is cut: the rest is checked with what follows it.
@@ -116,11 +118,13 @@ impl Measured {
 pub(super) fn plan(node: &Node, words: &[String]) -> Plan {
     let flat = node.flat();
     match (Search { words, known: RefCell::default() }).factors(&flat) {
-        Some(factors) if factors.iter().map(|factor| factor.texts.len()).sum::<usize>() <= MOST_TEXTS => {
-            Plan::Near(factors)
-        }
+        Some(factors) if count(&factors) <= MOST_IN_ALL => Plan::Near(factors),
         Some(_) | None => surrounded(&flat).map_or(Plan::Everywhere, Plan::Runs),
     }
+}
+
+fn count(factors: &[Factor]) -> usize {
+    factors.iter().map(|factor| factor.texts.len()).sum()
 }
 
 /// The texts that a (flat) node matches, in lower case, when they are few and nothing else.
@@ -440,8 +444,13 @@ pub(super) fn prepare(node: &Node, keywords: &[String]) -> Option<Prepared> {
             // A word that a shorter one stands in tells nothing more.
             let told = words.into_iter().zip(sites).filter(|(_, sites)| !sites.is_empty());
             let told = told.map(|(word, sites)| (word, run_behind(&factors, &sites)));
-            let (words, runs) = told.unzip();
-            return Some(Prepared { words, runs });
+            let (words, runs): (Vec<String>, Vec<Option<Run>>) = told.unzip();
+            // Two letters are everywhere.
+            let tells = |(word, run): (&String, &Option<Run>)| word.len() > 2 || run.is_some();
+            return words.iter().zip(&runs).all(tells).then_some(Prepared { words, runs });
+        }
+        if count(&factors) > MOST_TEXTS {
+            return None;
         }
         let texts = factors.iter().flat_map(|factor| &factor.texts);
         words = texts.map(|text| String::from_utf8(text.clone()).ok()).collect::<Option<_>>()?;

@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 
 use regex_automata::meta;
 
-use super::extent;
+use super::extent::{self, Extent};
 use super::factor::{self, Plan};
 use super::translate::{self, PatternFault, Text, Tree};
 
@@ -22,6 +22,7 @@ const COMPILED_BYTES: usize = 64 << 20;
 pub struct Pattern {
     source: String,
     tree: OnceLock<Result<Tree, PatternFault>>,
+    extent: OnceLock<Extent>,
     ascii: OnceLock<Result<meta::Regex, PatternFault>>,
     any: OnceLock<Result<meta::Regex, PatternFault>>,
 }
@@ -29,7 +30,13 @@ pub struct Pattern {
 impl Pattern {
     /// A pattern which is read when it is first used.
     pub(super) fn new(source: impl Into<String>) -> Self {
-        Self { source: source.into(), tree: OnceLock::new(), ascii: OnceLock::new(), any: OnceLock::new() }
+        Self {
+            source: source.into(),
+            tree: OnceLock::new(),
+            extent: OnceLock::new(),
+            ascii: OnceLock::new(),
+            any: OnceLock::new(),
+        }
     }
 
     /// The pattern as it is written.
@@ -52,7 +59,12 @@ impl Pattern {
 
     /// The longest match in bytes.
     pub(super) fn span(&self) -> usize {
-        self.tree().map_or(UNBOUNDED_SPAN, |tree| extent::widest(&tree.node).unwrap_or(UNBOUNDED_SPAN))
+        self.extent().map_or(UNBOUNDED_SPAN, |extent| extent.most.unwrap_or(UNBOUNDED_SPAN))
+    }
+
+    fn extent(&self) -> Result<&Extent, PatternFault> {
+        let tree = self.tree()?;
+        Ok(self.extent.get_or_init(|| extent::extent(&tree.node)))
     }
 
     /// The compiled pattern for a text of which it is known whether it is ASCII.
@@ -63,6 +75,10 @@ impl Pattern {
 
     /// Whether it matches anywhere in `text`.
     pub(super) fn is_match(&self, text: &[u8]) -> Result<bool, PatternFault> {
+        // That there is no path is asked of many rules, and needs no automaton.
+        if text.is_empty() && self.extent()?.least > 0 {
+            return Ok(false);
+        }
         Ok(self.regex(text.is_ascii())?.is_match(text))
     }
 }

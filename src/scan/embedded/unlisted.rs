@@ -27,8 +27,10 @@ pub(super) fn members<E>(
     visit: &mut Visit<'_, E>,
 ) -> Result<(), E> {
     listed.sort_unstable();
-    // What cannot be read again was read as the bytes it is.
-    let Ok(size) = source.seek(SeekFrom::End(0)) else { return Ok(()) };
+    let Ok(size) = source.seek(SeekFrom::End(0)) else {
+        budget.lost();
+        return Ok(());
+    };
     let mut listed = listed.into_iter().peekable();
     let mut at = 0;
     while at < size && budget.exceeded().is_none() {
@@ -36,7 +38,7 @@ pub(super) fn members<E>(
             at = at.max(end);
         }
         let end = listed.peek().map_or(size, |&(start, _)| start.min(size));
-        let Some(found) = find(source, SIGNATURE, at, end) else {
+        let Some(found) = find(source, SIGNATURE, at, end, budget) else {
             at = at.max(end);
             continue;
         };

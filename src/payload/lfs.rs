@@ -122,14 +122,15 @@ pub fn of_commit(
     if !items.iter().any(may_be_pointer) {
         return Ok(None);
     }
-    let config = Config::read(world, git)?;
-    if !config.hook_uploads(git) {
+    // Small files are in most commits, and pointers in few: git is asked for its settings behind that.
+    let store = ObjectStore::open(world, scratch)?;
+    let pointers = pointers(&store, items.iter().cloned())?;
+    if pointers.is_empty() {
         return Ok(None);
     }
-    let store = ObjectStore::open(world, scratch)?;
+    let config = Config::read(world, git)?;
     let stores = config.stores(&store);
-    let pointers = pointers(&store, items.iter().cloned())?;
-    if stores.is_empty() || pointers.is_empty() {
+    if stores.is_empty() || !config.hook_uploads(git) {
         return Ok(None);
     }
     held(&stores, pointers).map(Some)

@@ -23,6 +23,11 @@ pub trait RemoteSide: fmt::Debug + Send + Sync {
     /// # Errors
     /// When the repository cannot be read.
     fn versions(&self, path: &BStr) -> Result<Vec<Vec<u8>>, Fault>;
+
+    /// Whether it is known where that side is, so that a look at it starts nothing.
+    fn is_found(&self) -> bool {
+        true
+    }
 }
 
 /// A side that shows nothing: a first push, a registry, a mail.
@@ -128,6 +133,10 @@ impl Later {
 }
 
 impl RemoteSide for Later {
+    fn is_found(&self) -> bool {
+        self.found.lock().unwrap_or_else(PoisonError::into_inner).is_some()
+    }
+
     fn versions(&self, path: &BStr) -> Result<Vec<Vec<u8>>, Fault> {
         let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
         let side = found.get_or_insert_with(|| self.find());

@@ -219,13 +219,20 @@ fn older_author(stage: &Stage<'_>, args: &CommitArgs, message: &mut Message) -> 
 /// When git cannot be run.
 pub fn identities(stage: &mut Stage<'_>, message: &mut Message) -> Result<(), Fault> {
     let ask = |variable: &'static str| stage.git(["var", variable]).run();
+    // Without settings or variables for one of the two, both are made of `user.*` (ident.c of git 2.47).
+    let is_role = |name: &OsString| {
+        let name = name.as_encoded_bytes();
+        name.starts_with(b"GIT_AUTHOR_") || name.starts_with(b"GIT_COMMITTER_")
+    };
+    let are_apart = stage.programs.names_roles || stage.context.env.keys().any(is_role);
     let (author, committer) = std::thread::scope(|scope| {
-        let author = scope.spawn(|| ask("GIT_AUTHOR_IDENT"));
+        let author = are_apart.then(|| scope.spawn(|| ask("GIT_AUTHOR_IDENT")));
         let committer = ask("GIT_COMMITTER_IDENT");
-        (author.join(), committer)
+        (author.map(std::thread::ScopedJoinHandle::join), committer)
     });
-    let author = author.map_err(|_| Fault::Plumbing("asking git for an identity ended early".into()))?;
-    for done in [author?, committer?] {
+    let author = author.transpose().map_err(|_| Fault::Plumbing("asking git for an identity ended early".into()))?;
+    for done in author.into_iter().chain([committer]) {
+        let done = done?;
         if done.status.success() {
             message.texts.push(done.stdout.trim().into());
         } else {

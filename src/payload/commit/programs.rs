@@ -33,6 +33,8 @@ pub struct Programs {
     pub converts_all: bool,
     /// Commands of trailers, as configured.
     pub trailer_commands: Vec<BString>,
+    /// Whether author and committer may have names of their own (`author.*`, `committer.*`).
+    pub names_roles: bool,
     /// `commit.gpgSign`.
     pub signs: bool,
     /// Programs that would sign.
@@ -51,7 +53,7 @@ impl Programs {
     /// # Errors
     /// When it cannot be read.
     pub fn read(world: &World, context: &GitContext) -> Result<Self, Fault> {
-        let listed = world.git(context, ["config", "--list", "-z", "--includes"]).stdout()?;
+        let listed = world.settings(context)?;
         let mut programs = Self::default();
         // A split index would write its shared half into the repository, not into our scratch folder.
         programs.switch("core.splitIndex", "false");
@@ -62,8 +64,9 @@ impl Programs {
         programs.switch("advice.addIgnoredFile", "false");
         let mut hooks_paths = Vec::new();
         let mut filters = BTreeMap::new();
-        for entry in listed.split(|byte| *byte == 0) {
+        for (_, entry) in &listed {
             let (key, value) = entry.split_once_str("\n").unwrap_or((entry, b""));
+            programs.names_roles |= key.starts_with(b"author.") || key.starts_with(b"committer.");
             if key == b"core.autocrlf" {
                 programs.converts_all = !matches!(value, b"false" | b"no" | b"off" | b"0");
             }
@@ -74,7 +77,7 @@ impl Programs {
             note_filter(&mut filters, key, value);
         }
         if world.caution == Caution::Gate {
-            if listed.contains_str("submodule.") {
+            if listed.iter().any(|(_, entry)| entry.contains_str("submodule.")) {
                 in_submodules(world, context, &mut filters)?;
             }
             for (name, filter) in &filters {

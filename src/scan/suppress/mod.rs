@@ -156,14 +156,15 @@ fn by_hash(
 }
 
 /// Suppressions on the remote side which accept something in a file of this payload that is not found
-/// there any more. Files that the payload does not hold are not spoken of.
+/// there any more. Files that the payload does not hold are not spoken of, nor is a side that nothing has asked
+/// for so far: a commit is told of it when it is pushed.
 ///
 /// # Errors
 /// When a side cannot be read.
 pub fn stale(payload: &Payload, outcome: &Outcome) -> Result<Vec<SafeText>, Fault> {
     let used: Vec<&str> = outcome.suppressed.iter().map(|suppressed| suppressed.by.as_str()).collect();
     let mut stale = Vec::new();
-    for side in &payload.sides {
+    for side in payload.sides.iter().filter(|side| side.side.is_found()) {
         let grants = Grants::read(side.side.as_ref(), &mut Vec::new())?;
         let parts = payload.parts.get(side.parts.clone()).unwrap_or_default();
         let paths: std::collections::BTreeSet<&BStr> =

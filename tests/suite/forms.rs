@@ -145,6 +145,19 @@ fn token_that_touches_a_word_is_found() {
 }
 
 #[test]
+fn private_key_on_lines_that_a_patch_removes_is_found() {
+    let engine = EmbeddedEngine::new(RuleSet::builtin().unwrap(), Options::default()).unwrap();
+    let template = "-----BEGIN PRI{}VATE KEY-----{nl}MIGH{base64:60}{nl}{base64:64}{nl}{base64:56}{nl}-----END PRI{}VATE \
+                    KEY-----{nl}";
+    let key = example::expand(template, 31).unwrap().text;
+    for mark in ["-", "+", " ", "- "] {
+        let patch: String = key.lines().map(|line| format!("{mark}{line}\n")).collect();
+        let text = format!("diff --git a/id b/id\n--- a/id\n+++ b/id\n@@ -1,5 +1,5 @@\n{patch}");
+        assert_eq!(refusing(&engine, "0001.patch", &text), ["private-key"], "{mark:?}");
+    }
+}
+
+#[test]
 fn token_across_two_lines_of_base64_is_found() {
     use base64::Engine as _;
     let engine = EmbeddedEngine::new(RuleSet::builtin().unwrap(), Options::default()).unwrap();

@@ -239,8 +239,9 @@ fn value_is_found_however_it_is_given_to_its_name() {
     let (mut tried, mut missed) = (0, Vec::new());
     // Some rules in some contexts in each run of the build machine's patience: every context meets every kind of rule.
     for (place, rule) in named.enumerate().filter(|(place, _)| place % 23 == 0) {
-        let name = rule.names[0].trim_end_matches('*').trim().split('|').next().unwrap();
-        let name = if rule.names[0].ends_with('*') { format!("{name} api key") } else { name.to_owned() };
+        let words = rule.names[0].trim_end_matches('*').trim().split(' ');
+        let name = words.map(|word| word.split('|').next().unwrap()).collect::<Vec<_>>().join(" ");
+        let name = if rule.names[0].ends_with('*') { format!("{name} api key") } else { name };
         for (turn, (path, context)) in CONTEXTS.iter().enumerate() {
             let shape = &rule.shapes[turn % rule.shapes.len()];
             let value = example::expand(shape, (place * 100 + turn) as u64).unwrap().text;

@@ -49,7 +49,10 @@ fn body_of(block: &[u8]) -> Option<Body> {
     let mut encrypted = false;
     // `\\n`, `\n`, `\r` and the entity for a line break, as they stand in text.
     let broken = inside.replace("\\r", "\n").replace("\\n", "\n").replace('\\', "\n").replace("&#10;", "\n");
+    // Lines that a patch adds: by chance a line may begin with a plus, but not each of them.
+    let is_added = broken.lines().count() > 2 && broken.lines().skip(1).all(|line| line.starts_with('+'));
     for line in broken.lines() {
+        let line = line.strip_prefix('+').filter(|_| is_added).unwrap_or(line);
         if line.contains(':') {
             encrypted |= line.contains("ENCRYPTED");
             continue;

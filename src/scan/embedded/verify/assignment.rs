@@ -6,6 +6,7 @@
 
 use super::super::placeholder;
 use super::given::is_given;
+use super::lookup::is_lookup;
 use super::name::{is_harmless, says_too_little};
 use super::strength::{self, Strength};
 use super::{Validator, Validity, words};
@@ -33,6 +34,11 @@ fn before_block(before: &[u8]) -> Option<&[u8]> {
     name.ends_with(b":").then_some(name)
 }
 
+/// Whether somebody could have chosen this as a password.
+fn could_be_chosen(secret: &[u8]) -> bool {
+    !strength::is_uuid(secret) && !strength::is_dummy_encoded(secret) && strength::password(secret) >= Strength::Chosen
+}
+
 /// A password that a name promises.
 #[derive(Debug)]
 pub struct PasswordAssignment;
@@ -44,12 +50,7 @@ impl Validator for PasswordAssignment {
 
     fn check(&self, secret: &[u8], matched: &[u8]) -> Validity {
         let name = name_before(secret, matched);
-        let right = is_given(name)
-            && !is_harmless(name)
-            && !strength::is_uuid(secret)
-            && !strength::is_dummy_encoded(secret)
-            && strength::password(secret) >= Strength::Chosen;
-        Validity::decided(right)
+        Validity::decided(is_given(name) && !is_harmless(name) && could_be_chosen(secret))
     }
 }
 
@@ -139,10 +140,7 @@ impl Validator for ChosenValue {
     }
 
     fn check(&self, secret: &[u8], _matched: &[u8]) -> Validity {
-        let right = !strength::is_uuid(secret)
-            && !strength::is_dummy_encoded(secret)
-            && strength::password(secret) >= Strength::Chosen;
-        Validity::decided(right)
+        Validity::decided(could_be_chosen(secret))
     }
 }
 
@@ -321,7 +319,7 @@ impl Validator for SetValue {
         const UNSET: &[&str] =
             &["your", "xxxx", "changeme", "change_me", "change-me", "replace", "placeholder", "_here", "insert"];
         let lower = String::from_utf8_lossy(secret).to_lowercase();
-        if strength::is_lookup(secret) || UNSET.iter().any(|word| lower.contains(word)) {
+        if is_lookup(secret) || UNSET.iter().any(|word| lower.contains(word)) {
             return Validity::Invalid;
         }
         Validity::Unknown

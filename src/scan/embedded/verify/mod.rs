@@ -8,6 +8,7 @@ mod assignment;
 mod container;
 mod crc;
 mod given;
+mod lookup;
 mod luhn;
 mod marvin;
 mod name;

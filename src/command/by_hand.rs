@@ -88,7 +88,7 @@ fn led_to(file: &WrittenFile) -> Vec<PathBuf> {
                 let folders = bytes.lines().map(|line| parent.join("..").join(to_os_string(line)));
                 found.extend(folders.filter_map(|folder| repository_at(&real(&folder))));
             }
-            Content::Bytes(_) | Content::Appended(_) | Content::Unknown | Content::Gone => {}
+            Content::Bytes(_) | Content::Appended(_) | Content::MadeOf { .. } | Content::Unknown | Content::Gone => {}
         }
     }
     found
@@ -99,7 +99,7 @@ fn may_hold_repository(file: &WrittenFile) -> bool {
     let is_git_file = file.path.file_name() == Some(OsStr::new(".git"));
     file.contents.iter().any(|content| match content {
         Content::CopyOf(from) => is_git_file || repository_at(from).is_some(),
-        Content::Bytes(_) | Content::Appended(_) | Content::Unknown => is_git_file,
+        Content::Bytes(_) | Content::Appended(_) | Content::MadeOf { .. } | Content::Unknown => is_git_file,
         Content::Gone => true,
     })
 }
@@ -154,7 +154,7 @@ impl Meaning {
                     changed = changed.max(Changed::Content);
                     for bytes in file.contents.iter().filter_map(|content| match content {
                         Content::Bytes(bytes) | Content::Appended(bytes) => Some(bytes),
-                        Content::CopyOf(_) | Content::Unknown | Content::Gone => None,
+                        Content::CopyOf(_) | Content::MadeOf { .. } | Content::Unknown | Content::Gone => None,
                     }) {
                         let ids = bytes
                             .fields()

@@ -382,7 +382,9 @@ fn is_there(hook: &Path, scene: &Scene<'_, '_>) -> bool {
 
 /// Whether the line may leave a file with known bytes there.
 fn makes_it(file: &WrittenFile) -> bool {
-    file.contents.iter().any(|content| matches!(content, Content::Bytes(_) | Content::Appended(_) | Content::CopyOf(_)))
+    file.contents.iter().any(|content| {
+        matches!(content, Content::Bytes(_) | Content::Appended(_) | Content::CopyOf(_) | Content::MadeOf { .. })
+    })
 }
 
 #[cfg(unix)]

@@ -206,6 +206,14 @@ impl Meaning {
                 Content::CopyOf(path) if path.is_file() && !scene.plan.pasted.contains(&path) => {
                     scene.plan.pasted.push(path);
                 }
+                Content::MadeOf { text, files } => {
+                    if !scene.plan.inputs.contains(&text) {
+                        scene.plan.inputs.push(text);
+                    }
+                    let new: Vec<PathBuf> =
+                        files.into_iter().filter(|path| path.is_file() && !scene.plan.pasted.contains(path)).collect();
+                    scene.plan.pasted.extend(new);
+                }
                 Content::Unknown => scene.opaque("a program that writes files"),
                 Content::Bytes(_) | Content::Appended(_) | Content::CopyOf(_) | Content::Gone => {}
             }

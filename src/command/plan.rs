@@ -277,6 +277,14 @@ pub enum Content {
     Appended(Vec<u8>),
     /// What this file or folder of the disk holds.
     CopyOf(PathBuf),
+    /// Bytes that are not known, all of which come from this text and these files of the disk, or are dates, names
+    /// and numbers.
+    MadeOf {
+        /// What the line itself says of it.
+        text: Vec<u8>,
+        /// The files.
+        files: Vec<PathBuf>,
+    },
     /// Nobody knows.
     Unknown,
     /// It is not there any more, nor what was below it.

@@ -293,6 +293,14 @@ fn a_part_of_a_file_is_read_in_that_file() {
         "head -5 ../plain/s.txt > q; git add -A; git commit -qm x; git push -q",
         "grep -v x ../plain/s.txt > q && git add q && git commit -qm x && git push -q",
         "sort ../plain/s.txt > q && git add q && git commit -qm x && git push -q",
+        "sort ../plain/s.txt a.txt > q && git add q && git commit -qm x && git push -q",
+        "diff a.txt ../plain/s.txt > q; git add q && git commit -qm x && git push -q",
+        "column -t ../plain/s.txt > q && git add q && git commit -qm x && git push -q",
+        "base64 ../plain/s.txt > q && git add q && git commit -qm x && git push -q",
+        "{ date; cat ../plain/s.txt; uname; } > q && git add q && git commit -qm x && git push -q",
+        "for i in 1 2; do date; sort ../plain/s.txt; done >> a.txt; git commit -qam x && git push -q",
+        "date > q; x=$(cat ../plain/s.txt); { date; echo $x; } >> q; git add q && git commit -qm x && git push -q",
+        "sort ../plain/s.txt > q; grep -o . ../plain/s.txt > q; git add q && git commit -qm x && git push -q",
         "zcat ../plain/s.txt.gz > q && git add q && git commit -qm x && git push -q",
         "gunzip -c ../plain/s.txt.gz > q && git add q && git commit -qm x && git push -q",
         "gzip -dc < ../plain/s.txt.gz > q && git add q && git commit -qm x && git push -q",
@@ -323,6 +331,37 @@ fn a_part_of_a_file_is_read_in_that_file() {
         }
         if codes != [Some(0), Some(1)] {
             wrong.push(format!("{line}: {codes:?}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn what_tells_dates_names_and_numbers_is_no_objection() {
+    let template = template();
+    let mut wrong = Vec::new();
+    for (line, code) in [
+        ("date > q; git add q && git commit -qm x && git push -q", 0),
+        ("echo built $(date) by $(whoami) > q; git add q && git commit -qm x && git push -q", 0),
+        ("wc -l a.txt > q; uname -a >> q; git add q && git commit -qm x && git push -q", 0),
+        ("git rev-parse HEAD > q; git describe --always >> q; git add q && git commit -qm x && git push -q", 0),
+        ("ls > q; find . -name '*.txt' > r; git add q r && git commit -qm x && git push -q", 0),
+        // What speaks of more is for the hooks to read.
+        ("git remote -v > q; git add q && git commit -qm x && git push -q", 3),
+        ("git commit -q --allow-empty -m \"$(git remote -v)\" && git push -q", 3),
+        ("git commit -q --allow-empty -m \"$(shuf -n1 a.txt)\" && git push -q", 3),
+        ("env > q; git add q && git commit -qm x && git push -q", 3),
+        ("curl -s https://example.invalid/ > q; git add q && git commit -qm x && git push -q", 3),
+        (
+            "printf '#!/bin/sh\\necho x\\n' > w; chmod +x w; python3 w | sort > q; git add q && git commit -qm x && git push -q",
+            3,
+        ),
+    ] {
+        let sandbox = copy_of(&template);
+        let mut tyran = sandbox.tyran();
+        let output = tyran.current_dir(sandbox.path("work")).args(["scan-command", "--", line]).output().unwrap();
+        if output.status.code() != Some(code) {
+            wrong.push(format!("{line}: {}", shown(&output)));
         }
     }
     assert!(wrong.is_empty(), "{wrong:#?}");

@@ -8,6 +8,7 @@ use bstr::BString;
 
 use super::Walk;
 use super::state::Shell;
+use crate::command::message;
 use crate::command::simple::{Stdin, Value};
 use crate::command::words::fields::{MAX_VALUE_BYTES, Piece, value_of};
 use crate::text::SafeText;
@@ -18,8 +19,8 @@ pub(in crate::command) enum Printed {
     Text(Vec<u8>),
     /// Names that begin with this, and why no more is known.
     Names(BString, SafeText),
-    /// Some of the lines of a file, or what an archive of it holds.
-    PartOf(PathBuf),
+    /// What comes from these files, changed or not, or out of archives that they are; and why it is not known.
+    MadeOf(Vec<PathBuf>, SafeText),
     Unknown(SafeText),
 }
 
@@ -28,14 +29,21 @@ pub(in crate::command) struct Capture {
     pieces: Vec<Piece>,
     bytes: usize,
     uncertain: u32,
-    /// The file that all of it comes from, where it is one.
-    part_of: Option<PathBuf>,
+    /// What all of it comes from; `None` where nobody knows.
+    made_of: Option<MadeOf>,
+}
+
+/// What bytes come from that are not known themselves.
+#[derive(Clone, Debug, Default)]
+pub(in crate::command) struct MadeOf {
+    pub text: Vec<u8>,
+    pub files: Vec<PathBuf>,
 }
 
 impl Capture {
-    /// The file that all of it comes from.
-    pub fn part_of(&self) -> Option<&PathBuf> {
-        self.part_of.as_ref()
+    /// What all of it comes from.
+    pub fn made_of(&self) -> Option<&MadeOf> {
+        self.made_of.as_ref()
     }
 
     /// The bytes, when all are known.
@@ -82,10 +90,11 @@ impl Capture {
 impl Walk<'_, '_> {
     /// Collects what `walk` prints.
     pub(in crate::command) fn captured<T>(&mut self, walk: impl FnOnce(&mut Self) -> T) -> (T, Capture) {
-        self.captures.push(Capture { pieces: Vec::new(), bytes: 0, uncertain: self.uncertain_output, part_of: None });
+        let made_of = Some(MadeOf::default());
+        self.captures.push(Capture { pieces: Vec::new(), bytes: 0, uncertain: self.uncertain_output, made_of });
         let result = walk(self);
         let capture =
-            self.captures.pop().unwrap_or(Capture { pieces: Vec::new(), bytes: 0, uncertain: 0, part_of: None });
+            self.captures.pop().unwrap_or(Capture { pieces: Vec::new(), bytes: 0, uncertain: 0, made_of: None });
         (result, capture)
     }
 
@@ -98,13 +107,17 @@ impl Walk<'_, '_> {
         }
         let hole = |why| Piece::Hole { why, span: 0..0, many: false };
         let bytes_of = |bytes: Vec<u8>| Piece::Text { bytes, quoted: true };
-        let is_first = capture.pieces.is_empty();
-        capture.part_of = match &printed {
-            Printed::PartOf(path) if is_first && uncertain == capture.uncertain => Some(path.clone()),
-            Printed::PartOf(_) | Printed::Text(_) | Printed::Names(..) | Printed::Unknown(_) => None,
-        };
+        match (&printed, &mut capture.made_of) {
+            (Printed::MadeOf(files, _), Some(made)) => made.files.extend(files.iter().cloned()),
+            (Printed::Text(bytes), Some(made)) if made.text.len() + bytes.len() <= MAX_VALUE_BYTES => {
+                made.text.extend_from_slice(bytes);
+            }
+            (Printed::Names(..), Some(_)) | (_, None) => {}
+            (Printed::Unknown(why), Some(_)) if message::is_plain(why) => {}
+            (Printed::Text(_) | Printed::Unknown(_), made) => *made = None,
+        }
         match printed {
-            Printed::PartOf(_) => capture.pieces.push(hole("a part of a file".into())),
+            Printed::MadeOf(_, why) => capture.pieces.push(hole(why)),
             Printed::Text(bytes) if bytes.is_empty() => {}
             Printed::Text(_) if uncertain > capture.uncertain => {
                 capture.pieces.push(hole("printed only in a branch".into()));

@@ -10,6 +10,7 @@ use super::{Ends, Walk};
 use crate::command::filters::{self, Source};
 use crate::command::plan::Content;
 use crate::command::simple::{FileSeen, Stdin, Value};
+use crate::text::SafeText;
 
 impl Walk<'_, '_> {
     /// Runs such a program; `None` when the name is none, nothing takes what it prints, or that is not known.
@@ -54,6 +55,57 @@ impl Walk<'_, '_> {
         }
     }
 
+    /// Programs that print nothing but what comes from the files which they name, or from their input; `None` where
+    /// that is not what they do, or one of these may have been changed.
+    pub(in crate::command) fn made_of_files(&mut self, base: &BStr, call: &Call, shell: &Shell) -> Option<Ends> {
+        const TRANSFORM: &str = "sort uniq comm join diff column base64 base32 xxd od hexdump strings expand unexpand \
+            fmt pr tr cut paste nl fold rev tac head tail grep egrep fgrep cat iconv jq shuf";
+        if !self.is_captured() || !TRANSFORM.split_ascii_whitespace().any(|name| base == name) {
+            return None;
+        }
+        let words: Vec<&BStr> = call.arguments().iter().map(Value::known).collect::<Option<_>>()?;
+        // A filter of jq may read the environment.
+        if base == "jq" && words.iter().any(|word| ["env", "ENV", "input"].iter().any(|name| word.contains_str(name))) {
+            return None;
+        }
+        let mut made = super::capture::MadeOf::default();
+        let mut named = false;
+        // What `grep` looks for is no file, whatever lies there.
+        let searches =
+            base.ends_with(b"grep") && !words.iter().any(|word| word.starts_with(b"-e") || word.starts_with(b"-f"));
+        let sought = words.iter().position(|word| searches && !word.starts_with(b"-"));
+        for (_, word) in words.iter().enumerate().filter(|(at, _)| Some(*at) != sought) {
+            let value = word.find_byte(b'=').map(|at| word.get(at + 1..).unwrap_or_default().as_bstr());
+            for name in [Some(*word), value].into_iter().flatten().filter(|name| !name.is_empty()) {
+                let Some(path) = self.absolute(name, shell) else { continue };
+                match self.disk.seen(&path) {
+                    FileSeen::Written(bytes) => made.text.extend(bytes),
+                    FileSeen::AsOnDisk if path.is_file() => made.files.push(path),
+                    // A folder, a pipe.
+                    FileSeen::AsOnDisk if path.exists() => return None,
+                    FileSeen::AsOnDisk => continue,
+                    FileSeen::Changed(_) if path.exists() || self.disk.names_any(|own| own == path) => return None,
+                    FileSeen::Changed(_) => continue,
+                }
+                named = true;
+            }
+        }
+        let reads_input = !named || words.iter().any(|word| *word == "-");
+        match shell.stdin() {
+            Stdin::File(path) if reads_input && path.is_file() => made.files.push(path),
+            Stdin::Text(text) if reads_input => made.text.extend(text),
+            Stdin::Empty => {}
+            _ if reads_input => return None,
+            _ => {}
+        }
+        if !made.text.is_empty() {
+            // It counts as said, whatever becomes of it.
+            self.disk.put_in.texts.push(made.text);
+        }
+        self.print(Printed::MadeOf(made.files, SafeText::quoted(format!("output of {base}").as_bytes(), 60)), shell);
+        Some(Ends::Same(shell.clone()))
+    }
+
     /// Programs that print what one archive or packed file holds; `None` where that is not what they do.
     pub(in crate::command) fn unpacked(&mut self, base: &BStr, call: &Call, shell: &Shell) -> Option<Ends> {
         if !self.is_captured() {
@@ -91,7 +143,7 @@ impl Walk<'_, '_> {
         if self.disk.seen(&archive) != FileSeen::AsOnDisk {
             return None;
         }
-        self.print(Printed::PartOf(archive), shell);
+        self.print(Printed::MadeOf(vec![archive], "what a packed file holds".into()), shell);
         Some(Ends::Same(shell.clone()))
     }
 

@@ -95,6 +95,19 @@ impl Disk {
         }
     }
 
+    /// The text and the files that a file of the line is made of, where its bytes are not known.
+    pub fn made_of(&self, path: &Path) -> Option<(Vec<u8>, Vec<PathBuf>)> {
+        match self.written.get(path)?.certain()? {
+            Content::MadeOf { text, files } if !self.edited.contains(path) => Some((text.clone(), files.clone())),
+            Content::MadeOf { .. }
+            | Content::Bytes(_)
+            | Content::Appended(_)
+            | Content::CopyOf(_)
+            | Content::Unknown
+            | Content::Gone => None,
+        }
+    }
+
     /// Notes that a file has been edited in place.
     pub fn edit(&mut self, path: PathBuf) {
         self.edited.insert(path);
@@ -151,9 +164,9 @@ impl Disk {
 
     /// Whether a path has been removed, or may hold anything else now.
     fn is_gone(&self, path: &Path) -> bool {
-        self.written
-            .get(path)
-            .is_some_and(|file| !matches!(file.certain(), Some(Content::Bytes(_) | Content::Appended(_))))
+        self.written.get(path).is_some_and(|file| {
+            !matches!(file.certain(), Some(Content::Bytes(_) | Content::Appended(_) | Content::MadeOf { .. }))
+        })
     }
 
     /// Whether the line has removed a folder that the path lies in, or replaced it.

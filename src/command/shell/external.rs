@@ -133,6 +133,9 @@ impl Walk<'_, '_> {
         if let Some(ends) = self.runner(base, &call, &shell) {
             return ends;
         }
+        if let Some(ends) = self.made_of_files(base, &call, &shell) {
+            return ends;
+        }
         self.hand_over(&call, Program::ByName, &shell)
     }
 
@@ -403,6 +406,10 @@ impl Walk<'_, '_> {
         if self.is_captured() {
             let printed = match outputs.pop() {
                 Some(Some(output)) if !several => Printed::Text(output),
+                // A file of its own may be anything, whatever its name.
+                _ if matches!(program, Program::File(_) | Program::Unknown) => {
+                    Printed::Unknown("output of a program of the line's own".into())
+                }
                 _ => Printed::Unknown(output_of(call)),
             };
             self.print(printed, shell);
@@ -414,9 +421,11 @@ impl Walk<'_, '_> {
         for (path, content) in effect.writes {
             let content = match content {
                 FileContent::Appended(bytes) => self.disk.appended(&path, bytes),
-                other @ (FileContent::Bytes(_) | FileContent::CopyOf(_) | FileContent::Unknown | FileContent::Gone) => {
-                    other
-                }
+                other @ (FileContent::Bytes(_)
+                | FileContent::CopyOf(_)
+                | FileContent::MadeOf { .. }
+                | FileContent::Unknown
+                | FileContent::Gone) => other,
             };
             self.disk.write(path, content, self.uncertain == 0 && !shell.dead);
         }
@@ -493,7 +502,14 @@ fn prints_settings(name: &BStr, arguments: &[Value]) -> bool {
 fn output_of(call: &Call) -> SafeText {
     let Some(name) = call.name() else { return "output of a program that is not known".into() };
     let verb = call.arguments().iter().filter_map(Value::known).find(|word| !word.starts_with(b"-"));
+    let told = |words: &[&str]| {
+        call.arguments().iter().filter_map(Value::known).any(|word| words.iter().any(|one| word == *one))
+    };
+    let of_address = verb.is_some_and(|verb| verb == "remote") && told(&["-v", "--verbose", "get-url", "show"])
+        || verb.is_some_and(|verb| verb == "tag") && told(&["-n", "--format", "-v", "--verify"]);
     match verb.filter(|_| name == "git") {
+        // Addresses may hold a token, and messages anything.
+        Some(verb) if of_address => SafeText::quoted(format!("what git {verb} tells").as_bytes(), 60),
         Some(verb) => SafeText::quoted(format!("output of git {verb}").as_bytes(), 60),
         None => SafeText::quoted(format!("output of {name}").as_bytes(), 60),
     }

@@ -72,13 +72,29 @@ impl Walk<'_, '_> {
     }
 
     fn write_captured(&mut self, path: &Value, append: bool, capture: Capture, shell: &Shell) {
-        let part_of = capture.part_of().filter(|_| !append).cloned();
-        self.write_file(path, append, capture.text().ok(), shell);
+        let made_of = capture.made_of().cloned();
         let absolute = path.known().and_then(|path| self.absolute(path, shell));
-        if let (Some(from), Some(path), false) = (part_of, absolute, self.is_probing()) {
-            // What it holds can be read where it comes from.
-            self.disk.write(path, FileContent::CopyOf(from), self.uncertain == 0 && !shell.dead);
+        let before = absolute.as_ref().filter(|_| append).map(|path| self.disk.text(path));
+        let made_before = absolute.as_ref().filter(|_| append).and_then(|path| self.disk.made_of(path));
+        let text = capture.text().ok();
+        let is_known = text.is_some() && made_before.is_none();
+        self.write_file(path, append, text, shell);
+        if is_known || self.is_probing() {
+            return;
         }
+        let (Some(mut made), Some(path)) = (made_of, absolute) else { return };
+        match (before, made_before) {
+            (Some(FileText::Known(before)), _) => made.text.extend(before),
+            (Some(FileText::Absent) | None, _) => {}
+            (Some(FileText::Unknown(_)), Some((text, files))) => {
+                made.text.extend(text);
+                made.files.extend(files);
+            }
+            (Some(FileText::Unknown(_)), None) => return,
+        }
+        // What it holds can be read where it comes from.
+        let content = FileContent::MadeOf { text: made.text, files: made.files };
+        self.disk.write(path, content, self.uncertain == 0 && !shell.dead);
     }
 
     /// A file is written by the line itself: tampering is looked for, then it is remembered.
@@ -98,6 +114,7 @@ impl Walk<'_, '_> {
             FileContent::Bytes(_)
             | FileContent::Appended(_)
             | FileContent::CopyOf(_)
+            | FileContent::MadeOf { .. }
             | FileContent::Unknown
             | FileContent::Gone => None,
         };

@@ -83,6 +83,12 @@ impl Stage<'_> {
                 Some(before) => Ok(Some(Laid::Blob(self.hash([before.as_slice(), bytes].concat(), name)?))),
                 None => Ok(Some(Laid::Unknown)),
             },
+            Content::MadeOf { text, files } => {
+                self.exact = false;
+                self.notes.push("a file that the line makes of others is read in those".into());
+                self.files.extend(files.iter().filter(|file| file.is_file()).cloned());
+                Ok(Some(Laid::Blob(self.hash(text.clone(), name)?)))
+            }
             Content::Unknown => Ok(Some(Laid::Unknown)),
             Content::Gone => {
                 self.gone_below(name, maybe)?;
@@ -231,6 +237,15 @@ pub(super) fn as_left(written: &[WrittenFile], is_it: impl Fn(&Path) -> bool) ->
                 Ok(bytes) => texts.push(bytes),
                 Err(_) => return AsLeft::Unknown,
             },
+            Content::MadeOf { text, files } => {
+                texts.push(text.clone());
+                for file in files {
+                    match fs::read(file) {
+                        Ok(bytes) => texts.push(bytes),
+                        Err(_) => return AsLeft::Unknown,
+                    }
+                }
+            }
             Content::Gone => {}
             Content::Unknown => return AsLeft::Unknown,
         }

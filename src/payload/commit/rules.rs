@@ -282,7 +282,8 @@ fn text_of(path: &Path, content: &Content) -> Option<Vec<u8>> {
         Content::Bytes(bytes) => Some(bytes.clone()),
         Content::Appended(bytes) => before_appending(path).map(|before| [before.as_slice(), bytes].concat()),
         Content::CopyOf(source) => fs::read(source).ok(),
-        Content::Unknown | Content::Gone => None,
+        // What it says is not known: nothing is ignored by it.
+        Content::MadeOf { .. } | Content::Unknown | Content::Gone => None,
     }
 }
 

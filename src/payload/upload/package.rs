@@ -64,6 +64,9 @@ fn copied_there(request: &PackageRequest, dir: &Path, chosen: &mut Chosen) -> Re
         match content {
             Content::CopyOf(source) if source.is_dir() => chosen.files.extend(tree::walk(source, &|_, _| true)?),
             Content::CopyOf(source) => chosen.files.extend([source.clone()]),
+            Content::MadeOf { files, .. } => {
+                chosen.files.extend(files.iter().filter(|source| source.is_file()).cloned());
+            }
             // Bytes that are known stand on the line, which is read by itself.
             Content::Bytes(_) | Content::Appended(_) | Content::Unknown | Content::Gone => {}
         }

@@ -9,7 +9,7 @@ use clap::Args;
 use crate::command::plan::GitContext;
 use crate::host::table::{Host, Table};
 use crate::install::hosts::{self, Places, Planned, Reach};
-use crate::install::keep::shown;
+use crate::install::keep::{self, shown};
 use crate::install::lines::{self, Line};
 use crate::install::recorded::Recorded;
 use crate::net::Standing;
@@ -66,6 +66,7 @@ pub fn setup(arguments: &Setup) -> Result<ExitCode, Refusal> {
     let world = options::world(arguments.directory.as_ref())?;
     let table = table()?;
     let own = Own::of_process()?;
+    let _alone = if arguments.dry_run { None } else { Some(keep::alone()?) };
     let places = Places::read()?;
     let chosen = if arguments.hosts.is_empty() {
         table.hosts.iter().filter(|host| hosts::is_found(&world, host)).collect()
@@ -73,9 +74,16 @@ pub fn setup(arguments: &Setup) -> Result<ExitCode, Refusal> {
         named(&table, &arguments.hosts)?
     };
     let reach = if arguments.project { Reach::Project } else { Reach::User };
-    let mut planned = Vec::new();
+    let (mut planned, mut left) = (Vec::new(), Vec::new());
+    let mut taken: Vec<&Host> = Vec::new();
     for host in &chosen {
-        planned.extend(hosts::plan(&world, host, reach, &own.program, &places)?);
+        match hosts::plan(&world, host, reach, &own.program, &places) {
+            Ok(changes) => {
+                planned.extend(changes);
+                taken.push(host);
+            }
+            Err(refusal) => left.push((host.id.clone(), refusal)),
+        }
     }
     if chosen.is_empty() {
         say!("no host that tyran knows is used here; `tyran hosts` lists them")?;
@@ -83,11 +91,19 @@ pub fn setup(arguments: &Setup) -> Result<ExitCode, Refusal> {
     for change in &planned {
         show(change)?;
     }
+    let scope = if arguments.project { Scope::Repository } else { Scope::Global };
+    let git = context(&world);
+    let method = place::best_method(&world, &git)?;
+    let of_git = place::would_set(&world, &git, scope, method, &own.program)?;
+    if let Some((file, setting)) = &of_git {
+        say!("{} (git)", shown(file))?;
+        say!("+ {setting}")?;
+    }
     if arguments.dry_run {
         say!("nothing was changed")?;
-        return Ok(ExitCode::SUCCESS);
+        return told(&left);
     }
-    if !planned.is_empty() && !arguments.yes && !is_agreed()? {
+    if (!planned.is_empty() || of_git.is_some()) && !arguments.yes && !is_agreed()? {
         say!("nothing was changed")?;
         return Ok(ExitCode::FAILURE);
     }
@@ -96,10 +112,17 @@ pub fn setup(arguments: &Setup) -> Result<ExitCode, Refusal> {
         recorded.write()?;
         say!("recorded {} and {}", shown(&recorded.git.path), shown(&recorded.tyran.path))?;
     }
-    let scope = if arguments.project { Scope::Repository } else { Scope::Global };
     put_net(&world, scope, &own)?;
-    put_hosts(&chosen, &planned, places)?;
-    Ok(ExitCode::SUCCESS)
+    put_hosts(&taken, &planned, places)?;
+    told(&left)
+}
+
+/// Tells of the hosts that were left out, each with its reason; the first one's class is how it ends.
+fn told(left: &[(String, Refusal)]) -> Result<ExitCode, Refusal> {
+    for (host, refusal) in left {
+        out::complain(format_args!("{host}: left as it is\n{refusal}"));
+    }
+    Ok(left.first().map_or(ExitCode::SUCCESS, |(_, refusal)| ExitCode::from(refusal.class.exit_code())))
 }
 
 /// Puts single parts in place.
@@ -113,6 +136,7 @@ pub fn install(arguments: &Arguments) -> Result<ExitCode, Refusal> {
     let (git, others): (Vec<_>, Vec<_>) = arguments.targets.iter().cloned().partition(|target| target == "git");
     let chosen = named(&table, &others)?;
     let reach = if arguments.repo { Reach::Project } else { Reach::User };
+    let _alone = keep::alone()?;
     let places = Places::read()?;
     let mut planned = Vec::new();
     for host in &chosen {
@@ -129,11 +153,19 @@ pub fn install(arguments: &Arguments) -> Result<ExitCode, Refusal> {
 pub fn uninstall(arguments: &Arguments) -> Result<ExitCode, Refusal> {
     let world = options::world(arguments.directory.as_ref())?;
     let table = table()?;
+    let _alone = keep::alone()?;
     let mut places = Places::read()?;
     let (git, others): (Vec<_>, Vec<_>) = arguments.targets.iter().cloned().partition(|target| target == "git");
     let chosen = if arguments.all { table.hosts.iter().collect() } else { named(&table, &others)? };
+    let mut left = Vec::new();
     for host in chosen {
-        let changed = hosts::uninstall(&world, host, &mut places)?;
+        let changed = match hosts::uninstall(&world, host, &mut places) {
+            Ok(changed) => changed,
+            Err(refusal) => {
+                left.push((host.id.clone(), refusal));
+                continue;
+            }
+        };
         if changed.is_empty() && !arguments.all {
             say!("{}: there was no entry of tyran's; nothing was changed", host.id)?;
         }
@@ -149,9 +181,15 @@ pub fn uninstall(arguments: &Arguments) -> Result<ExitCode, Refusal> {
         }
     }
     if arguments.all {
+        // Those of single repositories stand in files of theirs.
+        for file in place::recorded_files()? {
+            if let Change::Made(file) = place::uninstall_from(&world, &context(&world), file)? {
+                say!("git: the net was taken away; {} is as it was", file.display())?;
+            }
+        }
         Recorded::forget()?;
     }
-    Ok(ExitCode::SUCCESS)
+    told(&left)
 }
 
 fn put_net(world: &World, scope: Scope, own: &Own) -> Result<(), Refusal> {

@@ -89,6 +89,21 @@ pub fn state() -> Result<PathBuf, Refusal> {
     })
 }
 
+/// Keeps every other setup, installation and removal of this user waiting until it is dropped: each reads records and
+/// files, and writes them anew.
+///
+/// # Errors
+/// When the user has no home, or the file cannot be made.
+pub fn alone() -> Result<fs::File, Refusal> {
+    let folder = state()?;
+    private_dir(&folder)?;
+    let path = folder.join("install.lock");
+    let file = fs::File::options().create(true).truncate(false).write(true).open(&path);
+    let file = file.map_err(|error| cannot("open", &path, &error))?;
+    file.lock().map_err(|error| cannot("lock", &path, &error))?;
+    Ok(file)
+}
+
 /// The bytes of a file; `None` when there is none.
 ///
 /// # Errors

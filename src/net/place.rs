@@ -12,7 +12,7 @@ use bstr::ByteSlice;
 use serde::{Deserialize, Serialize};
 
 use crate::command::plan::GitContext;
-use crate::install::keep::{Kept, cannot, make_executable, private_dir, read_if_there, replace, resolved, state};
+use crate::install::keep::{self, Kept, cannot, make_executable, private_dir, read_if_there, replace, resolved, state};
 use crate::payload::Fault;
 use crate::text::SafeText;
 use crate::verdict::{Class, Refusal};
@@ -152,14 +152,14 @@ pub fn install(
         }
         Some(_) | None => {}
     }
+    // Recorded before anything changes: an end between the two leaves what can be taken out.
+    places.keep(&file, before.as_deref(), before.as_deref().unwrap_or_default(), scope, method)?;
     match method {
-        Method::Directory => set_directory(world, git, &file, &folder)?,
+        Method::Directory => set_directory(world, git, &file, &folder, scope)?,
         Method::Settings => set_hooks(world, git, &file, program)?,
     }
     let after = fs::read(&file).map_err(|error| cannot("read", &file, &error))?;
-    places.places.retain(|placed| placed.kept.file != file);
-    places.places.push(Placed { kept: Kept::new(&file, before.as_deref(), &after), scope, method });
-    places.write()?;
+    places.keep(&file, before.as_deref(), &after, scope, method)?;
     see_to_others(world, git, &own)?;
     Ok(Change::Made(file))
 }
@@ -169,16 +169,32 @@ pub fn install(
 /// # Errors
 /// When a file cannot be written.
 pub fn uninstall(world: &World, git: &GitContext, scope: Scope) -> Result<Change, Refusal> {
-    let file = configuration_file(world, git, scope)?;
+    uninstall_from(world, git, configuration_file(world, git, scope)?)
+}
+
+/// The files of git's configuration that the net stands in, as it was recorded: the user's and those of repositories.
+///
+/// # Errors
+/// When the record cannot be read.
+pub fn recorded_files() -> Result<Vec<PathBuf>, Refusal> {
+    Ok(Places::read()?.places.into_iter().map(|placed| placed.kept.file).collect())
+}
+
+/// Takes the net out of one file of git's configuration.
+///
+/// # Errors
+/// When a file cannot be written.
+pub fn uninstall_from(world: &World, git: &GitContext, file: PathBuf) -> Result<Change, Refusal> {
+    let folder = hooks_dir()?;
     let mut places = Places::read()?;
-    let Some(placed) = places.places.iter().find(|placed| placed.kept.file == file).cloned() else {
-        return Ok(Change::None);
-    };
     let now = read_if_there(&file)?;
-    if placed.kept.is_untouched(now.as_deref()) {
-        placed.kept.restore()?;
-    } else if now.is_some() {
-        take_out(world, git, &file, &hooks_dir()?)?;
+    match places.places.iter().find(|placed| placed.kept.file == file) {
+        Some(placed) if placed.kept.is_untouched(now.as_deref()) => placed.kept.restore()?,
+        Some(_) if now.is_some() => take_out(world, git, &file, &folder)?,
+        Some(_) => {}
+        // Without a record it is still ours where it says so.
+        None if says_ours(world, git, &file, &folder)? => take_out(world, git, &file, &folder)?,
+        None => return Ok(Change::None),
     }
     places.places.retain(|other| other.kept.file != file);
     let last = places.places.is_empty();
@@ -187,6 +203,42 @@ pub fn uninstall(world: &World, git: &GitContext, scope: Scope) -> Result<Change
         remove_scripts(&hooks_dir()?)?;
     }
     Ok(Change::Made(file))
+}
+
+/// Whether a file names our folder, or hooks of ours.
+fn says_ours(world: &World, git: &GitContext, file: &Path, folder: &Path) -> Result<bool, Refusal> {
+    if value(world, git, file, "core.hooksPath")?.as_deref() == Some(folder.as_os_str()) {
+        return Ok(true);
+    }
+    for name in names::checked() {
+        if value(world, git, file, &format!("hook.tyran-{name}.command"))?.is_some() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// What [`install`] would write into which file of git's configuration; `None` where that stands there already.
+///
+/// # Errors
+/// When git cannot be asked.
+pub fn would_set(
+    world: &World,
+    git: &GitContext,
+    scope: Scope,
+    method: Method,
+    program: &Path,
+) -> Result<Option<(PathBuf, SafeText)>, Refusal> {
+    let folder = hooks_dir()?;
+    let file = configuration_file(world, git, scope)?;
+    if stands(world, git, &file, method, &folder, program)? {
+        return Ok(None);
+    }
+    let setting = match method {
+        Method::Directory => format!("core.hooksPath = {}", keep::shown(&folder)),
+        Method::Settings => "hook.tyran-NAME.event and .command, for each hook".to_owned(),
+    };
+    Ok(Some((file, SafeText::new(&setting))))
 }
 
 /// Takes our settings out of a file that was edited since, and puts back the path that was there.
@@ -233,8 +285,8 @@ fn stands(
     }
 }
 
-fn set_directory(world: &World, git: &GitContext, file: &Path, folder: &Path) -> Result<(), Refusal> {
-    if let Some(previous) = effective_hooks_path(world, git, file)?
+fn set_directory(world: &World, git: &GitContext, file: &Path, folder: &Path, scope: Scope) -> Result<(), Refusal> {
+    if let Some(previous) = effective_hooks_path(world, git, file, scope)?
         && previous != folder.as_os_str()
     {
         set(world, git, file, "tyran.hooksPath", &previous)?;
@@ -242,13 +294,26 @@ fn set_directory(world: &World, git: &GitContext, file: &Path, folder: &Path) ->
     set(world, git, file, "core.hooksPath", folder.as_os_str())
 }
 
-/// The hooks path that counts now: the file's own, else (for a repository) the user's.
-fn effective_hooks_path(world: &World, git: &GitContext, file: &Path) -> Result<Option<OsString>, Refusal> {
+/// The hooks path that counts now: the file's own, else that of any file which counts as much or less, included ones
+/// among them (git-config(1), FILES and CONDITIONAL INCLUDES), as they are in force here.
+fn effective_hooks_path(
+    world: &World,
+    git: &GitContext,
+    file: &Path,
+    scope: Scope,
+) -> Result<Option<OsString>, Refusal> {
+    use std::os::unix::ffi::OsStringExt;
     if let Some(own) = value(world, git, file, "core.hooksPath")? {
         return Ok(Some(own));
     }
-    let user = configuration_file(world, git, Scope::Global)?;
-    if user == file { Ok(None) } else { value(world, git, &user, "core.hooksPath") }
+    let counts: &[&[u8]] = match scope {
+        Scope::Global => &[b"system", b"global"],
+        Scope::Repository => &[b"system", b"global", b"local"],
+    };
+    let listed = world.settings(git).map_err(Fault::from)?;
+    let paths = listed.iter().filter(|(scope, _)| counts.contains(&scope.as_slice()));
+    let path = paths.filter_map(|(_, entry)| entry.strip_prefix(b"core.hookspath\n")).next_back();
+    Ok(path.map(|path| OsString::from_vec(path.to_vec())))
 }
 
 fn set_hooks(world: &World, git: &GitContext, file: &Path, program: &Path) -> Result<(), Refusal> {
@@ -456,6 +521,20 @@ impl Places {
                 "move it away, then run `tyran install git` again",
             )
         })
+    }
+
+    /// Records a file as it was and as it is left.
+    fn keep(
+        &mut self,
+        file: &Path,
+        before: Option<&[u8]>,
+        after: &[u8],
+        scope: Scope,
+        method: Method,
+    ) -> Result<(), Refusal> {
+        self.places.retain(|placed| placed.kept.file != file);
+        self.places.push(Placed { kept: Kept::new(file, before, after), scope, method });
+        self.write()
     }
 
     fn write(&self) -> Result<(), Refusal> {

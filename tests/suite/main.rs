@@ -34,6 +34,7 @@ mod staging;
 mod suppress;
 mod text;
 mod underway;
+mod undone;
 mod upload;
 mod verbs;
 mod widest;

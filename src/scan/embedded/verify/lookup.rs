@@ -174,7 +174,14 @@ fn is_option(text: &str) -> bool {
     let bare = text.trim_start_matches('-');
     let word = bare.bytes().take_while(|byte| byte.is_ascii_lowercase()).count();
     let is_dashed = bare.len() < text.len() && word >= 3 && !is_random(bare.as_bytes());
-    is_dashed || word >= 4 && bare.as_bytes().get(word) == Some(&b'=') && bare.len() > word + 2
+    // `--allow-mschapv2`
+    let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    let is_long = text.starts_with("--")
+        && word >= 4
+        && bare.as_bytes().get(word) == Some(&b'-')
+        && bare.bytes().all(is_plain)
+        && words::word_share(&bare.as_bytes()[..word]) > 0.6;
+    is_dashed || is_long || word >= 4 && bare.as_bytes().get(word) == Some(&b'=') && bare.len() > word + 2
 }
 
 /// Paths, imports and chains of calls: `github.com/cli/cli/v2/pkg`, `4.days.ago`.
@@ -226,7 +233,7 @@ fn is_number(text: &str) -> bool {
     }
 }
 
-/// `nl80211_rekey_data`, `_lib.EVP_PKEY_free`, `WIN32_ERROR`: words of one case each with a low line between them,
+/// `nl80211_rekey_data`, `_lib.EVP_PKEY_free`, `_ref3.allOwnKeys`, `WIN32_ERROR`: words of one case each with a low line between them,
 /// digits behind or within them.
 fn is_variable_name(text: &str) -> bool {
     if !text.contains('_') || !text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.')) {
@@ -234,13 +241,19 @@ fn is_variable_name(text: &str) -> bool {
     }
     let parts: Vec<&str> = text.split(['_', '.']).filter(|part| !part.is_empty()).collect();
     let digits = text.bytes().filter(u8::is_ascii_digit).count();
+    // A variable that a bundler named, and a field of it.
+    let is_chain = text.starts_with('_') && text.contains('.');
     let is_word = |part: &&str| {
         let (lower, upper) =
             (part.bytes().any(|b| b.is_ascii_lowercase()), part.bytes().any(|b| b.is_ascii_uppercase()));
         part.bytes().next().is_some_and(|first| first.is_ascii_alphabetic())
-            && (lower != upper || part.bytes().skip(1).all(|byte| !byte.is_ascii_uppercase()))
+            && (lower != upper
+                || part.bytes().skip(1).all(|byte| !byte.is_ascii_uppercase())
+                || is_chain && part.bytes().all(|byte| byte.is_ascii_alphabetic()))
     };
-    parts.len() >= 2 && digits * 3 <= text.len() && parts.iter().all(is_word)
+    // Names of instructions hold as many digits as letters: `_mm512_xor_si512`.
+    let many = if parts.len() >= 3 { 2 } else { 3 };
+    parts.len() >= 2 && digits * many <= text.len() && parts.iter().all(is_word)
 }
 
 /// `$NAME`, `%NAME%`, `@NAME@`, `__NAME__`, `NAME_OF_ANOTHER_VARIABLE`.

@@ -133,6 +133,8 @@ fn files_of_a_nested_repository_that_is_none_any_more_are_staged() {
     ];
     records(linked, &format!("git rm -q --cached n; rm -rf n/.git{ALL}"));
     leaves_out(nested, &format!("rm -rf n{ALL}"));
+    let beside = "git worktree add -q ../wt -b feat && cd ../wt && echo y > y && git add y && git commit -qm y && git push -q -u origin feat";
+    leaves_out(&["echo s.env >> .git/info/exclude; echo T=@TOKEN@ > s.env"], beside);
 }
 
 #[test]

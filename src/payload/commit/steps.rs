@@ -189,7 +189,8 @@ fn add_paths(
 ) -> Result<(), Fault> {
     let tracked_only = flags.iter().any(|flag| flag == "--update" || flag == "--renormalize");
     let forced = flags.iter().any(|flag| flag == "--force");
-    if may_appear && !tracked_only {
+    // Around a repository that is yet to be made lie others, which stay what they are.
+    if may_appear && !tracked_only && !stage.fresh {
         nested_that_may_be_none(stage)?;
     }
     let rules = if tracked_only || forced { None } else { Rules::of(stage)? };

@@ -350,6 +350,9 @@ pub struct Timeout {
     pub unit: TimeUnit,
     /// When an entry says none; `None` where it is not established.
     pub default: Option<u64>,
+    /// From which number on it is milliseconds, whatever the unit.
+    #[serde(default)]
+    pub millis_from: Option<u64>,
 }
 
 /// Units of a timeout.

@@ -9,6 +9,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use bstr::ByteSlice;
 use regex::Regex;
 use serde_json::{Value, json};
 
@@ -20,6 +21,7 @@ use super::entry::{self, Found};
 use super::hosts::{self, Reach};
 use super::jsonc;
 use super::keep::{digest, read_if_there, shown};
+use super::modules;
 
 /// How long a host may take to tell its version.
 const VERSION_WAIT: Duration = Duration::from_secs(20);
@@ -57,6 +59,12 @@ pub fn switched_off(world: &World, host: &Host) -> Vec<String> {
 
 fn names_us(name: &Value) -> bool {
     name.as_str().is_some_and(|name| name == "tyran" || name.contains("gate --host"))
+}
+
+/// The program of a script's first line.
+fn interpreter(bytes: &[u8]) -> Option<PathBuf> {
+    let line = bytes.lines().next()?.strip_prefix(b"#!")?;
+    Some(PathBuf::from(line.fields().next()?.to_str().ok()?))
 }
 
 /// A settings file as a value; `None` where there is none.
@@ -108,6 +116,11 @@ pub fn by_its_fields(host: &Host, found: &Found) -> Vec<String> {
     if found.leaf.get("cache_ttl_seconds").and_then(Value::as_f64).is_some_and(|seconds| seconds > 0.0) {
         problems.push("`cache_ttl_seconds` is not 0: one pass counts for the commands after it".to_owned());
     }
+    if matches!(host.entry.shape, EntryShape::Claude | EntryShape::Goose | EntryShape::Root | EntryShape::Copilot)
+        && found.leaf.get("type") != Some(&"command".into())
+    {
+        problems.push("its `type` is not \"command\": the host does not run it as one".to_owned());
+    }
     problems.extend(by_its_matcher(host, found));
     problems.extend(by_its_timeout(host, found));
     problems
@@ -125,10 +138,14 @@ fn by_its_matcher(host: &Host, found: &Found) -> Option<String> {
     if wanted == Some(matcher.as_str()) {
         return None;
     }
-    let missed: Vec<&str> = host
+    // What the row's own matcher leaves out, this one may leave out too.
+    let others = host.tools.writing.iter().cloned().chain(host.tools.publishing.iter().map(|name| format!("{name}x")));
+    let others = others.filter(|tool| wanted.is_some_and(|wanted| covers(wanted, tool)));
+    let missed: Vec<String> = host
         .shell_tools
         .iter()
-        .map(|tool| tool.name.as_str())
+        .map(|tool| tool.name.clone())
+        .chain(others)
         .filter(|tool| host.events.slot(tool).is_none() && !covers(matcher, tool))
         .collect();
     (!missed.is_empty()).then(|| format!("the matcher {matcher:?} does not cover {}", missed.join(", ")))
@@ -150,13 +167,18 @@ fn covers(matcher: &str, tool: &str) -> bool {
 
 /// A timeout that ends before the gate's own deadline: then the host decides, and most let it run.
 fn by_its_timeout(host: &Host, found: &Found) -> Option<String> {
-    let per_second = match host.timeout.unit {
+    let usual = match host.timeout.unit {
         TimeUnit::Seconds => 1,
         TimeUnit::Milliseconds => 1000,
         TimeUnit::None | TimeUnit::Unknown => return None,
     };
+    let odd = ["timeout", "timeoutSec", "timeout_ms"].into_iter().find_map(|key| found.leaf.get(key));
+    if let Some(odd) = odd.filter(|value| !value.is_null() && value.as_u64().is_none()) {
+        return Some(format!("its timeout is {odd}, which is no whole number: the host decides what it means"));
+    }
     let written = ["timeout", "timeoutSec", "timeout_ms"].into_iter().find_map(|key| found.leaf.get(key)?.as_u64());
     let timeout = written.or(host.timeout.default)?;
+    let per_second = if host.timeout.millis_from.is_some_and(|from| timeout >= from) { 1000 } else { usual };
     let words = found.call.words();
     let deadline: f64 = words
         .iter()
@@ -181,17 +203,37 @@ pub fn by_its_file(world: &World, host: &Host, file: &Path, bytes: &[u8]) -> Vec
         if is_link {
             problems.push("it is a symbolic link, which the host does not run".to_owned());
         }
-        if !bytes.starts_with(b"#!") {
-            problems.push("it does not begin with `#!`: the host does not run it as a script".to_owned());
+        match interpreter(bytes) {
+            None => problems.push("it does not begin with `#!`: the host does not run it as a script".to_owned()),
+            Some(program) if !program.is_file() => {
+                problems.push(format!("its interpreter {} is not there: the host cannot run it", shown(&program)));
+            }
+            Some(_) => {}
+        }
+        use std::os::unix::fs::PermissionsExt;
+        if std::fs::metadata(file).is_ok_and(|metadata| metadata.permissions().mode() & 0o111 == 0) {
+            problems.push("it is not executable: the host cannot run it".to_owned());
         }
     }
     if host.entry.shape == EntryShape::Cursor && is_link {
         problems.push("it is a symbolic link, which the host does not read".to_owned());
     }
     let text = String::from_utf8_lossy(bytes);
+    if matches!(host.entry.shape, EntryShape::Plugin | EntryShape::AmpPlugin) {
+        let program = hosts::module_words(&text).and_then(|words| words.into_iter().next()).map(PathBuf::from);
+        if program.and_then(|program| modules::text(host, &program)).is_none_or(|wanted| wanted != text) {
+            problems.push("the module is not what `tyran setup` writes; what else it does is not known".to_owned());
+        }
+        return problems;
+    }
     let Ok(value) = jsonc::value(&text) else { return problems };
+    // Cursor reads every whole number from 1 on (facts of its 2.x).
+    let is_read = |key: &str, wanted: &Value| match (host.entry.shape, value.get(key).and_then(Value::as_u64)) {
+        (EntryShape::Cursor, Some(number)) => number >= 1,
+        _ => value.get(key) == Some(wanted),
+    };
     if let Some((key, wanted)) = entry::version(host.entry.shape)
-        && value.get(key) != Some(&wanted)
+        && !is_read(key, &wanted)
     {
         problems.push(format!("`{key}` is not {wanted}: the host does not read the file"));
     }

@@ -385,7 +385,7 @@ pub fn calls(host: &Host, file: &Path, bytes: &[u8]) -> Result<Vec<entry::Found>
 }
 
 /// The words of the call that a module of ours makes.
-fn module_words(text: &str) -> Option<Vec<String>> {
+pub fn module_words(text: &str) -> Option<Vec<String>> {
     let constant = |name: &str| {
         let prefix = format!("const {name} = ");
         text.lines().find_map(|line| serde_json::from_str::<Value>(line.strip_prefix(&prefix)?).ok())

@@ -638,9 +638,9 @@ fn deep_text_is_answered_whatever_the_stack_is_at_the_start() {
     let quoted = (0..6).fold("git push origin main".to_owned(), |inner, _| format!("bash -c {}", quote(&inner)));
     for (text, says) in [
         (nested(8, "git push origin main"), "app.env"),
-        (nested(33, "git push origin main"), "unknowable"),
-        (nested(20_000, "git push origin main"), "unknowable"),
-        (nested(24, &quoted), "unknowable"),
+        (nested(33, "git push origin main"), "could not check (un"),
+        (nested(20_000, "git push origin main"), "unreadable"),
+        (nested(24, &quoted), "could not check (un"),
         (format!("{}git push origin main{}", "( ".repeat(33), " )".repeat(33)), "tyran"),
     ] {
         for stack in ["512", "8192", "unlimited"] {

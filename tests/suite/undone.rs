@@ -142,3 +142,40 @@ fn hooks_of_an_included_or_a_second_file_still_run_behind_the_net() {
         assert!(sandbox.path("ran").exists(), "{place}: their hook does not run any more");
     }
 }
+
+/// What doctor says of a host's route after its file was changed.
+fn judged(sandbox: &Sandbox, host: &str) -> String {
+    let output = tyran(sandbox, &["doctor", host]);
+    format!("{} {}", output.status.code().unwrap_or(-1), String::from_utf8_lossy(&output.stdout))
+}
+
+#[test]
+fn doctor_names_what_keeps_a_host_from_asking() {
+    type Change = (&'static str, &'static str, fn(String) -> String);
+    let changes: &[Change] = &[
+        ("opencode", ".config/opencode", |text| text + "\nthrow new Error('x')\n"),
+        ("kilo", ".config/kilo", |text| format!("import x from 'nope'\n{text}")),
+        ("claude", ".claude/settings.json", |text| text.replace("\"type\": \"command\"", "\"type\": \"prompt\"")),
+        ("claude", ".claude/settings.json", |text| text.replace("|mcp__.*", "")),
+        ("qwen", ".qwen/settings.json", |text| text.replacen("\"timeout\": 60", "\"timeout\": 5000", 1)),
+        ("gemini", ".gemini/settings.json", |text| text.replacen("\"timeout\": 60000", "\"timeout\": 0.5", 1)),
+    ];
+    for (host, below, change) in changes {
+        let sandbox = Sandbox::new();
+        done(&sandbox, &["setup", "--yes", host]);
+        let place = sandbox.path(&format!("home/{below}"));
+        let file = if place.is_dir() { module(&place) } else { place };
+        assert!(judged(&sandbox, host).starts_with("0 "), "{host}: {}", judged(&sandbox, host));
+        let before = fs::read_to_string(&file).unwrap();
+        let after = change(before.clone());
+        assert_ne!(before, after, "{host}: nothing was changed");
+        fs::write(&file, after).unwrap();
+        assert!(!judged(&sandbox, host).starts_with("0 "), "{host} {below}: {}", judged(&sandbox, host));
+    }
+}
+
+/// The one file below a folder.
+fn module(folder: &Path) -> std::path::PathBuf {
+    let entry = fs::read_dir(folder).unwrap().next().unwrap().unwrap().path();
+    if entry.is_dir() { module(&entry) } else { entry }
+}

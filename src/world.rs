@@ -242,7 +242,9 @@ pub fn look_up(program: &OsStr, path: Option<&OsStr>, cwd: &Path) -> Option<Path
 #[cfg(unix)]
 fn is_executable(path: &Path) -> bool {
     use std::os::unix::fs::PermissionsExt;
+    // The mode alone says nothing of a mount without execution; root is asked for the mode too.
     path.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
+        && nix::unistd::access(path, nix::unistd::AccessFlags::X_OK).is_ok()
 }
 
 #[cfg(not(unix))]

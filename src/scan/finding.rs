@@ -7,14 +7,14 @@ use bstr::BString;
 
 use crate::payload::Item;
 
-/// Secret bytes. No `Display`; `Debug` prints only a length.
+/// Secret bytes, shared by their copies. No `Display`; `Debug` prints only a length.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Secret(BString);
+pub struct Secret(Arc<BString>);
 
 impl Secret {
     /// Wraps bytes that must not be shown.
     pub fn new(bytes: impl Into<BString>) -> Self {
-        Self(bytes.into())
+        Self(Arc::new(bytes.into()))
     }
 
     /// The bytes, for fingerprints and for reports that a person asked to be whole.

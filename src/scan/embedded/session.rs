@@ -25,7 +25,7 @@ use super::unpack::ending;
 use super::windows::{self, Window, Windows};
 use crate::payload::{Content, Elsewhere, Item, ItemKind};
 use crate::scan::engine::EngineFaultKind;
-use crate::scan::{Engine, EngineFault, Identity, Reading, Session};
+use crate::scan::{Engine, EngineFault, Identity, Reading, Secret, Session};
 use crate::text::SafeText;
 
 /// The engine's name in reports.
@@ -342,8 +342,13 @@ impl<'e> EmbeddedSession<'e> {
         let found = self.detector.detect(text, first_line, place).map_err(|error| pattern_fault(&error))?;
         let counts =
             |hit: &Hit| if hit.is_file { base.is_first } else { (base.core.0..base.core.1).contains(&hit.span.0) };
+        let mut line: Option<((usize, usize), Secret)> = None;
         for hit in found.hits.iter().filter(|hit| counts(hit)) {
-            let finding = told::finding(self.shared.rule(hit.rule), (subject, seen), text, base, hit);
+            let line_text = match &line {
+                Some((of, line_text)) if *of == hit.line => line_text.clone(),
+                _ => line.insert((hit.line, told::line_text(text, hit))).1.clone(),
+            };
+            let finding = told::finding(self.shared.rule(hit.rule), (subject, seen), line_text, base, hit);
             self.reading.findings.push(finding);
         }
         Ok(found.open)

@@ -67,11 +67,17 @@ pub(super) fn unterminated(rule: &Rule, subject: Subject<'_>, window: Window<'_>
     }
 }
 
+/// The line of a hit, cut to a bound. Hits of one line share it.
+pub(super) fn line_text(text: &[u8], hit: &Hit) -> Secret {
+    let end = hit.line.1.min(hit.line.0 + LONGEST_LINE);
+    Secret::new(text.get(hit.line.0..end).unwrap_or_default())
+}
+
 /// A hit in a text, as it is told.
 pub(super) fn finding(
     rule: &Rule,
     (subject, seen): (Subject<'_>, Seen<'_>),
-    text: &[u8],
+    line_text: Secret,
     base: Base,
     hit: &Hit,
 ) -> Finding {
@@ -84,7 +90,6 @@ pub(super) fn finding(
         tags.push(format!("decode-depth:{depth}"));
         within.extend(kinds.names().map(str::to_owned));
     }
-    let line_end = hit.line.1.min(hit.line.0 + LONGEST_LINE);
     Finding {
         rule: Arc::clone(&rule.id),
         description: Arc::clone(&rule.description),
@@ -100,7 +105,7 @@ pub(super) fn finding(
         end_column: column(hit.location.end_column, hit.location.end_line),
         matched: Secret::new(hit.matched.clone()),
         secret: Secret::new(hit.secret.clone()),
-        line_text: Secret::new(text.get(hit.line.0..line_end).unwrap_or_default()),
+        line_text,
         entropy: hit.entropy as f32,
         tags: if hit.decoded.is_some() { tags.into() } else { Arc::clone(&rule.tags) },
         severity: rule.severity,

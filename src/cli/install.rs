@@ -74,17 +74,7 @@ pub fn setup(arguments: &Setup) -> Result<ExitCode, Refusal> {
         named(&table, &arguments.hosts)?
     };
     let reach = if arguments.project { Reach::Project } else { Reach::User };
-    let (mut planned, mut left) = (Vec::new(), Vec::new());
-    let mut taken: Vec<&Host> = Vec::new();
-    for host in &chosen {
-        match hosts::plan(&world, host, reach, &own.program, &places) {
-            Ok(changes) => {
-                planned.extend(changes);
-                taken.push(host);
-            }
-            Err(refusal) => left.push((host.id.clone(), refusal)),
-        }
-    }
+    let (planned, taken, left) = planned(&world, &chosen, reach, &own, &places);
     if chosen.is_empty() {
         say!("no host that tyran knows is used here; `tyran hosts` lists them")?;
     }
@@ -117,6 +107,27 @@ pub fn setup(arguments: &Setup) -> Result<ExitCode, Refusal> {
     told(&left)
 }
 
+/// What is to be changed for hosts, the hosts of which that is known, and the others with the reason.
+fn planned<'h>(
+    world: &World,
+    chosen: &[&'h Host],
+    reach: Reach,
+    own: &Own,
+    places: &Places,
+) -> (Vec<Planned>, Vec<&'h Host>, Vec<(String, Refusal)>) {
+    let (mut planned, mut taken, mut left) = (Vec::new(), Vec::new(), Vec::new());
+    for host in chosen {
+        match hosts::plan(world, host, reach, &own.program, places) {
+            Ok(changes) => {
+                planned.extend(changes);
+                taken.push(*host);
+            }
+            Err(refusal) => left.push((host.id.clone(), refusal)),
+        }
+    }
+    (planned, taken, left)
+}
+
 /// Tells of the hosts that were left out, each with its reason; the first one's class is how it ends.
 fn told(left: &[(String, Refusal)]) -> Result<ExitCode, Refusal> {
     for (host, refusal) in left {
@@ -138,15 +149,12 @@ pub fn install(arguments: &Arguments) -> Result<ExitCode, Refusal> {
     let reach = if arguments.repo { Reach::Project } else { Reach::User };
     let _alone = keep::alone()?;
     let places = Places::read()?;
-    let mut planned = Vec::new();
-    for host in &chosen {
-        planned.extend(hosts::plan(&world, host, reach, &own.program, &places)?);
-    }
+    let (planned, taken, left) = planned(&world, &chosen, reach, &own, &places);
     if !git.is_empty() {
         put_net(&world, scope(arguments), &own)?;
     }
-    put_hosts(&chosen, &planned, places)?;
-    Ok(ExitCode::SUCCESS)
+    put_hosts(&taken, &planned, places)?;
+    told(&left)
 }
 
 /// Takes parts away.
@@ -175,9 +183,10 @@ pub fn uninstall(arguments: &Arguments) -> Result<ExitCode, Refusal> {
     }
     if arguments.all || !git.is_empty() {
         let git = context(&world);
-        match place::uninstall(&world, &git, scope(arguments))? {
-            Change::None => say!("git: the net was not in place here; nothing was changed")?,
-            Change::Made(file) => say!("git: the net was taken away; {} is as it was", file.display())?,
+        match place::uninstall(&world, &git, scope(arguments)) {
+            Ok(Change::None) => say!("git: the net was not in place here; nothing was changed")?,
+            Ok(Change::Made(file)) => say!("git: the net was taken away; {} is as it was", file.display())?,
+            Err(refusal) => left.push(("git".to_owned(), refusal)),
         }
     }
     if arguments.all {

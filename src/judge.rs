@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use bstr::{BStr, BString, ByteSlice};
 
 use crate::cli::EngineChoice;
-use crate::command::plan::{GitContext, Opaque, Outcome, Parsed, Plan, Publish, PushRequest, WidestRequest};
+use crate::command::plan::{GitContext, Opaque, Outcome, Plan, Publish, PushRequest, WidestRequest};
 use crate::command::{self, Shell};
 use crate::config::{self, Policy};
 use crate::host::child::{Question as Asked, Reply, Subject};
@@ -532,7 +532,7 @@ fn bounded(plan: Plan) -> Result<Vec<Publish>, (Outcome, Verdict)> {
             .unknown
             .first()
             .map_or_else(|| SafeText::new("what it would publish cannot be known"), |unknown| unknown.what.clone());
-        if plan.parsed == Parsed::Refused {
+        if plan.unknown.first().is_some_and(|unknown| unknown.is_limit) {
             let remedy =
                 "write it shorter: long text into a file, by the tool for that; many commands into a script file";
             return Err((plan.outcome, Verdict::Refuse(Refusal::new(Class::Unreadable, what, remedy))));

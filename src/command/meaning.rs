@@ -165,7 +165,7 @@ impl Scene<'_, '_> {
 
     /// Notes what cannot be known and is not bounded.
     pub fn unknown(&mut self, what: impl Into<SafeText>) {
-        self.plan.unknown.push(Unknown { what: what.into(), span: self.command.span.clone() });
+        self.plan.unknown.push(Unknown { what: what.into(), span: self.command.span.clone(), is_limit: false });
     }
 
     /// Notes what switches a control off.

@@ -105,6 +105,8 @@ pub struct Unknown {
     pub what: SafeText,
     /// Where it stands, in bytes of the text.
     pub span: std::ops::Range<usize>,
+    /// Whether it is the text's size or depth that keeps it from being read, whatever it publishes.
+    pub is_limit: bool,
 }
 
 /// Something that switches a control off, or tampers with one.

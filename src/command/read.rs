@@ -43,7 +43,11 @@ pub fn read(text: &[u8], world: &World, shell: Shell) -> Plan {
     with_stack(|| read_here(text, world, shell)).unwrap_or_else(|| {
         let mut plan = Plan::empty();
         plan.parsed = Parsed::Refused;
-        plan.unknown.push(Unknown { what: "the reader failed on this text".into(), span: 0..text.len() });
+        plan.unknown.push(Unknown {
+            what: "the reader failed on this text".into(),
+            span: 0..text.len(),
+            is_limit: true,
+        });
         plan.conclude();
         plan
     })

@@ -45,7 +45,7 @@ use disk::Disk;
 use state::{Function, Shell};
 
 /// Most commands that are walked for one text, repetitions in loops and functions included.
-const MAX_COMMANDS: u32 = 5_000;
+const MAX_COMMANDS: u32 = 10_000;
 
 /// Deepest nesting of texts in texts, functions in functions.
 const MAX_NESTING: u32 = 24;
@@ -265,7 +265,7 @@ impl<'w, 'v> Walk<'w, 'v> {
         }
         self.commands_left -= 1;
         if self.commands_left == 0 {
-            self.unknown("the line repeats more commands than are followed", span);
+            self.beyond_limit("the line repeats more commands than are followed", span);
         }
         true
     }
@@ -278,7 +278,7 @@ impl<'w, 'v> Walk<'w, 'v> {
         walk: impl FnOnce(&mut Self) -> T,
     ) -> T {
         if self.nesting >= MAX_NESTING {
-            self.unknown("code is nested deeper than is followed", span);
+            self.beyond_limit("code is nested deeper than is followed", span);
             return otherwise;
         }
         self.nesting += 1;
@@ -317,9 +317,18 @@ impl<'w, 'v> Walk<'w, 'v> {
     }
 
     pub(in crate::command) fn unknown(&mut self, what: impl Into<SafeText>, span: Range<usize>) {
-        let what = what.into();
-        if !self.plan.unknown.iter().any(|unknown| unknown.what == what && unknown.span == span) {
-            self.plan.unknown.push(Unknown { what, span });
+        self.note_unknown(Unknown { what: what.into(), span, is_limit: false });
+    }
+
+    /// More than is followed.
+    pub(in crate::command) fn beyond_limit(&mut self, what: &'static str, span: Range<usize>) {
+        self.note_unknown(Unknown { what: what.into(), span, is_limit: true });
+    }
+
+    fn note_unknown(&mut self, unknown: Unknown) {
+        let is_known = |known: &Unknown| known.what == unknown.what && known.span == unknown.span;
+        if !self.plan.unknown.iter().any(is_known) {
+            self.plan.unknown.push(unknown);
         }
     }
 
@@ -353,7 +362,7 @@ impl<'w, 'v> Walk<'w, 'v> {
             }
             Stop::Limit(what) => {
                 self.plan.parsed = Parsed::Refused;
-                self.unknown(what, 0..text.len());
+                self.beyond_limit(what, 0..text.len());
             }
         }
     }
@@ -366,7 +375,7 @@ impl<'w, 'v> Walk<'w, 'v> {
                 self.unknown(format!("a syntax error in nested code: {what} expected"), span);
             }
             Stop::Syntax { .. } => {}
-            Stop::Limit(what) => self.unknown(what, span),
+            Stop::Limit(what) => self.beyond_limit(what, span),
         }
     }
 

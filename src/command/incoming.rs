@@ -54,8 +54,11 @@ pub(super) struct Incoming {
     pub(super) brought: Vec<PathBuf>,
     /// Whether the line clones what lies on another machine, or in a place that is not known.
     pub(super) cloned_from_afar: bool,
-    /// What a program copies from places that are not known.
-    pub(super) brought_unread: Option<SafeText>,
+    /// Where files that are copied lie, and how their names end, where more is not known of them. Looked for once a
+    /// commit may take them.
+    brought_below: Vec<(PathBuf, BString)>,
+    /// Whether a program copies from places that are not known.
+    brought_from_anywhere: bool,
     /// Repositories that are read already.
     taken: Vec<PathBuf>,
 }
@@ -363,13 +366,28 @@ impl Meaning {
                 Arg::Unknown { prefix, suffix } => (prefix, suffix),
             };
             let start = scene.path(prefix.as_bstr()).filter(|_| !prefix.is_empty());
-            match start.and_then(|start| files_below(&start, suffix.as_bstr())) {
-                Some(files) => self.incoming.brought.extend(files),
-                None => {
-                    self.incoming.brought_unread = Some("files that are copied by names which are not known".into())
-                }
+            match start {
+                Some(start) => self.incoming.brought_below.push((start, suffix.clone())),
+                None => self.incoming.brought_from_anywhere = true,
             }
         }
+    }
+
+    /// The files that programs have put into the work tree so far, where they lie; what of them cannot be looked for
+    /// is said.
+    pub(super) fn take_brought(&mut self, scene: &mut Scene<'_, '_>) -> Vec<PathBuf> {
+        let mut brought = std::mem::take(&mut self.incoming.brought);
+        let mut is_unread = std::mem::take(&mut self.incoming.brought_from_anywhere);
+        for (start, suffix) in std::mem::take(&mut self.incoming.brought_below) {
+            match files_below(&start, suffix.as_bstr()) {
+                Some(files) => brought.extend(files),
+                None => is_unread = true,
+            }
+        }
+        if is_unread {
+            scene.later("files that are copied by names which are not known");
+        }
+        brought
     }
 
     /// A patch goes into files. One that the line itself makes may bring back anything that was there before.

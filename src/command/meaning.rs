@@ -392,11 +392,8 @@ impl Meaning {
             return;
         }
         self.note_unread_message(scene);
-        if let Some(what) = self.incoming.brought_unread.take() {
-            scene.later(what);
-        }
         self.take_unbound_clones(scene, &git);
-        let mut brought = std::mem::take(&mut self.incoming.brought);
+        let mut brought = self.take_brought(scene);
         let put_in = scene.shell.put_in();
         brought.extend(put_in.files);
         scene.pasted(&brought);

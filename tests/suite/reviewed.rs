@@ -81,7 +81,14 @@ fn ci_counts_what_was_reviewed_on_the_base_and_asks_about_what_is_not() {
     let env = [("GITHUB_ACTIONS", "true"), ("GITHUB_EVENT_PATH", event.to_str().unwrap())];
     let (output, report) = scanned(&repo, &[], &env);
     assert_eq!(report["verdict"], "pass", "{}", shown(&output));
-    let text = json!({"before": before, "repository": {"default_branch": "feature"}}).to_string();
+    // A push of the default branch itself, whose base is gone, accepts nothing of its own; a later look at it does.
+    repo.git(&["push", "-q", "origin", "feature:main", "--force"]);
+    repo.git(&["fetch", "-q", "origin"]);
+    let run = |name| [env[0], env[1], ("GITHUB_REF", "refs/heads/main"), ("GITHUB_EVENT_NAME", name)];
+    assert_eq!(scanned(&repo, &[], &run("push")).1["class"], "finding");
+    assert_eq!(scanned(&repo, &[], &run("schedule")).1["verdict"], "pass");
+    assert_eq!(scanned(&repo, &[], &[("CI", "true")]).1["class"], "finding");
+    let text = json!({"before": before, "repository": {"default_branch": "nowhere"}}).to_string();
     std::fs::write(&event, text).unwrap();
     assert_eq!(scanned(&repo, &[], &env).1["class"], "finding");
 }

@@ -208,13 +208,14 @@ impl Asking<'_> {
         }
         tips.sort_unstable();
         tips.dedup();
-        let reviewed = if base.is_empty() { self.default_tip()?.into_iter().collect() } else { base.clone() };
+        let reviewed = if base.is_empty() { self.default_tip(&tips)?.into_iter().collect() } else { base.clone() };
         Ok(CiRange { tips, base, note: note.into(), refs, reviewed })
     }
 
     /// The commit of the default branch, by what the service or the clone says of it: what stands there has been
-    /// reviewed, and no run for a branch or a tag of its own makes it so.
-    fn default_tip(&self) -> Result<Option<ObjectId>, Fault> {
+    /// reviewed, and no run for a branch or a tag of its own makes it so. Where the run may be for a push to that very
+    /// branch, what it brings would accept itself, and nothing counts.
+    fn default_tip(&self, tips: &[ObjectId]) -> Result<Option<ObjectId>, Fault> {
         let named = match self.service {
             Service::GitHub => self.event()?.and_then(|event| {
                 event.pointer("/repository/default_branch").and_then(Value::as_str).map(str::to_owned)
@@ -229,7 +230,23 @@ impl Asking<'_> {
                 Said::Base(..) | Said::None(_) => None,
             },
         };
-        branch.map_or(Ok(None), |branch| self.resolve(&format!("refs/remotes/origin/{branch}^{{commit}}")))
+        let Some(branch) = branch else { return Ok(None) };
+        let tip = self.resolve(&format!("refs/remotes/origin/{branch}^{{commit}}"))?;
+        let own = format!("refs/heads/{branch}");
+        let may_be_its_push = match self.service {
+            Service::GitHub => {
+                let is_scheduled = ["schedule", "workflow_dispatch"]
+                    .iter()
+                    .any(|name| self.variable("GITHUB_EVENT_NAME").is_some_and(|event| event == *name));
+                !is_scheduled && self.own_refs().iter().all(|name| *name == own)
+            }
+            Service::GitLab => {
+                let is_scheduled = self.variable("CI_PIPELINE_SOURCE").is_some_and(|source| source == "schedule");
+                !is_scheduled && self.own_refs().iter().all(|name| *name == own)
+            }
+            Service::Other => true,
+        };
+        Ok(tip.filter(|tip| !(may_be_its_push && tips.contains(tip))))
     }
 
     /// Refs that the run is for: their names are published too, and a tag is an object.

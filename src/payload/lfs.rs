@@ -85,7 +85,7 @@ pub fn uploads(
     let config = Config::read(world, git)?;
     let runs = match reach {
         Reach::All => true,
-        Reach::Hook => config.hook_uploads(git),
+        Reach::Hook => !skips(world, git) && config.hook_uploads(git),
     };
     if !runs {
         return Ok(None);
@@ -130,10 +130,21 @@ pub fn of_commit(
     }
     let config = Config::read(world, git)?;
     let stores = config.stores(&store);
-    if stores.is_empty() || !config.hook_uploads(git) {
+    if stores.is_empty() || skips(world, git) || !config.hook_uploads(git) {
         return Ok(None);
     }
     held(&stores, pointers).map(Some)
+}
+
+/// Whether the line itself tells git-lfs' hook to upload nothing (git-lfs 3.3 `commands/command_pre_push.go`, values
+/// as its `config` takes them). What the environment of this process says is no evidence: the shell that runs the line may have
+/// another.
+fn skips(world: &World, git: &GitContext) -> bool {
+    const SKIP: &str = "GIT_LFS_SKIP_PUSH";
+    let is_set = git.env.get(OsStr::new(SKIP)).is_some_and(|value| {
+        matches!(value.to_string_lossy().to_lowercase().as_str(), "true" | "1" | "on" | "yes" | "t")
+    });
+    is_set && world.var(SKIP).is_none()
 }
 
 /// The content that pointers name, as far as it is here.

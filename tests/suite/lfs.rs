@@ -116,6 +116,31 @@ fn without_the_hook_a_push_uploads_nothing() {
 }
 
 #[test]
+fn a_line_that_tells_the_hook_to_skip_uploads_nothing() {
+    let sandbox = Sandbox::new();
+    let repo = replaced(&sandbox);
+    hook(&repo);
+    let lfs = |line: &str, inherited: &[(&str, &str)]| {
+        let mut tyran = sandbox.tyran();
+        tyran.current_dir(&repo.dir).envs(inherited.iter().copied());
+        tyran.args(["payload", "command", "--format", "json", "--", line]);
+        let listed: serde_json::Value = serde_json::from_slice(&tyran.output().unwrap().stdout).unwrap();
+        listed["items"].as_array().unwrap().iter().filter(|item| item["kind"] == "lfs").count()
+    };
+    for value in ["1", "true", "TRUE", "on", "yes", "t"] {
+        assert_eq!(lfs(&format!("GIT_LFS_SKIP_PUSH={value} git push origin main"), &[]), 0, "{value}");
+    }
+    assert_eq!(lfs("export GIT_LFS_SKIP_PUSH=1; git push origin main", &[]), 0);
+    for value in ["0", "false", "''", "2", "off"] {
+        assert_eq!(lfs(&format!("GIT_LFS_SKIP_PUSH={value} git push origin main"), &[]), 2, "{value}");
+    }
+    assert_eq!(lfs("GIT_LFS_SKIP_PUSH=1 true; git push origin main", &[]), 2);
+    // The variable of tyran's own process is no evidence of what the shell of the line has.
+    assert_eq!(lfs("git push origin main", &[("GIT_LFS_SKIP_PUSH", "1")]), 2);
+    assert_eq!(lfs("GIT_LFS_SKIP_PUSH=1 git lfs push origin main", &[]), 2);
+}
+
+#[test]
 fn content_that_is_not_here_is_a_note() {
     let sandbox = Sandbox::new();
     let repo = replaced(&sandbox);

@@ -4,7 +4,6 @@
 //! at hand when it is needed.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
 use gix::hash::ObjectId;
 use gix::objs::Kind;
@@ -15,7 +14,7 @@ use super::pack::{Pack, Packed};
 use super::store::{ObjectStore, Place};
 use super::table::{self, Node, Number};
 use super::walk::Walk;
-use crate::payload::{Elsewhere, Fault, Item, ItemKind, Tally};
+use crate::payload::{Elsewhere, Fault, Item, ItemKind};
 
 impl ObjectStore {
     /// Every object that `tips` reach and `boundary` does not, with sizes from object headers, in the
@@ -131,76 +130,6 @@ impl ObjectStore {
             }
         }
         Ok(())
-    }
-
-    /// The same arithmetic from git itself: how many objects and bytes git's own plumbing counts for
-    /// this range, commit-graph off. Two children of git; for tests and comparisons.
-    ///
-    /// # Errors
-    /// When git cannot be run or says no.
-    pub fn cross_check(self: &Arc<Self>, tips: &[ObjectId], boundary: &[ObjectId]) -> Result<CrossCheck, Fault> {
-        let ours = self.reachable(tips, boundary)?;
-        let (world, context) =
-            self.asker.as_ref().ok_or_else(|| Fault::Plumbing("a quarantine has no repository to ask".into()))?;
-        let here = boundary.iter().filter(|id| self.has(id));
-        let mut input: String = tips.iter().map(|id| format!("{id}\n")).collect();
-        input.extend(here.map(|id| format!("^{id}\n")));
-        let listing = ["rev-list", "--objects", "--no-object-names", "--stdin"];
-        let theirs = world.git(context, listing).input(input.into_bytes()).stdout()?;
-        let sizes = world
-            .git(context, ["cat-file", "--batch-check=%(objectname) %(objecttype) %(objectsize)", "--buffer"])
-            .input(theirs)
-            .stdout()?;
-        CrossCheck::compare(&ours, &sizes)
-    }
-}
-
-/// What tyran lists against what git lists for the same range.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub struct CrossCheck {
-    /// What tyran lists.
-    pub ours: Tally,
-    /// What git lists.
-    pub theirs: Tally,
-    /// Listed by git alone: a miss.
-    pub missed: Vec<ObjectId>,
-    /// Listed by tyran alone.
-    pub surplus: Vec<ObjectId>,
-    /// Listed by both with another kind or size.
-    pub differing: Vec<ObjectId>,
-}
-
-impl CrossCheck {
-    /// Whether there is no difference at all.
-    pub fn agrees(&self) -> bool {
-        self.missed.is_empty() && self.surplus.is_empty() && self.differing.is_empty() && self.ours == self.theirs
-    }
-
-    fn compare(items: &[Item], sizes: &[u8]) -> Result<Self, Fault> {
-        let unreadable = || Fault::Plumbing("git's list of sizes cannot be read".into());
-        let mut check = Self::default();
-        let mut left: HashMap<ObjectId, &Item> = HashMap::new();
-        for item in items {
-            check.ours.add(item.size);
-            left.extend(item.oid.map(|id| (id, item)));
-        }
-        for line in std::str::from_utf8(sizes).map_err(|_| unreadable())?.lines() {
-            let mut words = line.split(' ');
-            let (Some(id), Some(kind), Some(size)) = (words.next(), words.next(), words.next()) else {
-                return Err(unreadable());
-            };
-            let id = ObjectId::from_hex(id.as_bytes()).map_err(|_| unreadable())?;
-            let kind = Kind::from_bytes(kind.as_bytes()).map_err(|_| unreadable())?;
-            let size = size.parse().map_err(|_| unreadable())?;
-            check.theirs.add(size);
-            match left.remove(&id) {
-                None => check.missed.push(id),
-                Some(item) if item.size != size || item.kind != item_kind(kind) => check.differing.push(id),
-                Some(_) => {}
-            }
-        }
-        check.surplus.extend(left.into_keys());
-        Ok(check)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Git objects, raw: which ones a publish would send, and their bytes.
 //!
-//! Promise: the list is the set that `git rev-list --objects TIPS --not BOUNDARY` gives, worked out by
-//! a walk of our own over raw bytes; sizes come from object headers; every object that is read
+//! Promise: the list is the set that `git push` puts into its pack for TIPS when the other side has
+//! BOUNDARY, also what it sends again; it is worked out by a walk of our own over raw bytes; sizes come from object headers; every object that is read
 //! re-hashes to its id, in every copy of it that an index names. What cannot be followed, or may lie
 //! (grafts, a commit-graph that disagrees, a bitmap that names more), is a [`super::Fault`].
 //!
@@ -28,5 +28,4 @@ mod table;
 mod walk;
 
 pub(super) use hash::{Format, Hasher};
-pub use list::CrossCheck;
 pub use store::ObjectStore;

@@ -8,7 +8,7 @@ use super::table::Number;
 use crate::payload::Elsewhere;
 
 /// A kept path. The first one is the top, which has no name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct PathId(u32);
 
 impl PathId {

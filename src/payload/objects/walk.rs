@@ -1,12 +1,14 @@
 //! The walk: from tips to every object that they reach and the boundary does not.
 //!
-//! Promise: the set is that of `git rev-list --objects TIPS --not BOUNDARY` without a commit-graph:
-//! the same limited walk by date, with the same slack for clocks that went wrong, and the same trees
-//! excluded, namely those of excluded commits that are parents of listed ones (git 2.47 `revision.c`
-//! `limit_list`, `list-objects.c` `mark_edges_uninteresting`). Where it errs as git errs, it lists
-//! more than the new, never less. What belongs to the boundary and cannot be read excludes nothing.
+//! Promise: the set is that of `git pack-objects --revs --sparse` for TIPS --not BOUNDARY without a
+//! commit-graph, which is what a push sends: the same limited walk by date, with the same slack for
+//! clocks that went wrong (git 2.47 `revision.c` `limit_list`), and the same trees excluded (`edges`).
+//! Where it errs as git errs, it lists more than the new, never less. What belongs to the boundary
+//! and cannot be read excludes nothing.
 //!
 //! Nothing recurses: depth of history and of folders is bounded by memory, not by the stack.
+
+mod edges;
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -255,30 +257,6 @@ impl<'s> Walk<'s> {
     fn still_needed(&self, last_date: u64, slop: u32) -> u32 {
         let Some((next_date, ..)) = self.queue.peek() else { return 0 };
         if last_date <= *next_date || self.waiting_listed > 0 { SLOP } else { slop - 1 }
-    }
-
-    /// The trees of excluded commits that listed ones come from.
-    fn exclude_edges(&mut self, commits: &[usize]) -> Result<(), Fault> {
-        let mut edges = Vec::new();
-        for place in commits {
-            let visit = &self.visits[*place];
-            if self.table.node(visit.number).excluded {
-                edges.push(visit.tree);
-                continue;
-            }
-            for parent in &visit.parents {
-                let node = self.table.node(*parent);
-                if node.excluded
-                    && let Some(read) = node.visit
-                {
-                    edges.push(self.visits[place_of(read)].tree);
-                }
-            }
-        }
-        for tree in edges {
-            self.exclude_tree(tree)?;
-        }
-        Ok(())
     }
 
     /// Puts the parents of a commit into the queue. Those of an excluded one need not be there.

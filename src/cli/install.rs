@@ -74,7 +74,7 @@ pub fn setup(arguments: &Setup) -> Result<ExitCode, Refusal> {
         named(&table, &arguments.hosts)?
     };
     let reach = if arguments.project { Reach::Project } else { Reach::User };
-    let (planned, taken, left) = planned(&world, &chosen, reach, &own, &places);
+    let (planned, taken, mut left) = planned(&world, &chosen, reach, &own, &places);
     if chosen.is_empty() {
         say!("no host that tyran knows is used here; `tyran hosts` lists them")?;
     }
@@ -102,7 +102,7 @@ pub fn setup(arguments: &Setup) -> Result<ExitCode, Refusal> {
         recorded.write()?;
         say!("recorded {} and {}", shown(&recorded.git.path), shown(&recorded.tyran.path))?;
     }
-    put_net(&world, scope, &own)?;
+    left.extend(put_net(&world, scope, &own)?.map(|refusal| ("git: not as it was asked for".to_owned(), refusal)));
     put_hosts(&taken, &planned, places)?;
     told(&left)
 }
@@ -122,7 +122,7 @@ fn planned<'h>(
                 planned.extend(changes);
                 taken.push(*host);
             }
-            Err(refusal) => left.push((host.id.clone(), refusal)),
+            Err(refusal) => left.push((format!("{}: left as it is", host.id), refusal)),
         }
     }
     (planned, taken, left)
@@ -130,8 +130,8 @@ fn planned<'h>(
 
 /// Tells of the hosts that were left out, each with its reason; the first one's class is how it ends.
 fn told(left: &[(String, Refusal)]) -> Result<ExitCode, Refusal> {
-    for (host, refusal) in left {
-        out::complain(format_args!("{host}: left as it is\n{refusal}"));
+    for (head, refusal) in left {
+        out::complain(format_args!("{head}\n{refusal}"));
     }
     Ok(left.first().map_or(ExitCode::SUCCESS, |(_, refusal)| ExitCode::from(refusal.class.exit_code())))
 }
@@ -149,9 +149,12 @@ pub fn install(arguments: &Arguments) -> Result<ExitCode, Refusal> {
     let reach = if arguments.repo { Reach::Project } else { Reach::User };
     let _alone = keep::alone()?;
     let places = Places::read()?;
-    let (planned, taken, left) = planned(&world, &chosen, reach, &own, &places);
+    let (planned, taken, mut left) = planned(&world, &chosen, reach, &own, &places);
     if !git.is_empty() {
-        put_net(&world, scope(arguments), &own)?;
+        left.extend(
+            put_net(&world, scope(arguments), &own)?
+                .map(|refusal| ("git: not as it was asked for".to_owned(), refusal)),
+        );
     }
     put_hosts(&taken, &planned, places)?;
     told(&left)
@@ -170,7 +173,7 @@ pub fn uninstall(arguments: &Arguments) -> Result<ExitCode, Refusal> {
         let changed = match hosts::uninstall(&world, host, &mut places) {
             Ok(changed) => changed,
             Err(refusal) => {
-                left.push((host.id.clone(), refusal));
+                left.push((format!("{}: left as it is", host.id), refusal));
                 continue;
             }
         };
@@ -186,7 +189,7 @@ pub fn uninstall(arguments: &Arguments) -> Result<ExitCode, Refusal> {
         match place::uninstall(&world, &git, scope(arguments)) {
             Ok(Change::None) => say!("git: the net was not in place here; nothing was changed")?,
             Ok(Change::Made(file)) => say!("git: the net was taken away; {} is as it was", file.display())?,
-            Err(refusal) => left.push(("git".to_owned(), refusal)),
+            Err(refusal) => left.push(("git: left as it is".to_owned(), refusal)),
         }
     }
     if arguments.all {
@@ -201,7 +204,8 @@ pub fn uninstall(arguments: &Arguments) -> Result<ExitCode, Refusal> {
     told(&left)
 }
 
-fn put_net(world: &World, scope: Scope, own: &Own) -> Result<(), Refusal> {
+/// Puts the net in place; why it does not hold here, where that was the place that was asked for.
+fn put_net(world: &World, scope: Scope, own: &Own) -> Result<Option<Refusal>, Refusal> {
     let git = context(world);
     let method = place::best_method(world, &git)?;
     match place::install(world, &git, scope, method, &own.program)? {
@@ -222,10 +226,17 @@ fn put_net(world: &World, scope: Scope, own: &Own) -> Result<(), Refusal> {
     }
     // A hooks path of the repository's own (husky sets one) goes before the user's.
     if let Ok(Standing::Cut(why)) = crate::net::standing(world, &git, "pre-push", own) {
-        say!("git: in this repository the net does not hold: {why}")?;
-        say!("do:  tyran install git --repo")?;
+        let what = format!("in this repository the net does not hold: {why}");
+        let todo = place::way_out(world, &git)?;
+        match scope {
+            Scope::Repository => return Ok(Some(Refusal::new(Class::Installation, what, todo))),
+            Scope::Global => {
+                say!("git: {what}")?;
+                say!("do:  {todo}")?;
+            }
+        }
     }
-    Ok(())
+    Ok(None)
 }
 
 fn put_hosts(chosen: &[&Host], planned: &[Planned], mut places: Places) -> Result<(), Refusal> {

@@ -141,6 +141,15 @@ pub struct GitContext {
     pub globals: Vec<OsString>,
 }
 
+impl GitContext {
+    /// A path of a setting that begins at the home of the user whom git sees (`~/…`); `None` for any other.
+    pub fn below_home(&self, path: &[u8]) -> Option<PathBuf> {
+        use std::os::unix::ffi::OsStrExt;
+        let home = self.env.get(std::ffi::OsStr::new("HOME"))?;
+        Some(PathBuf::from(home).join(std::ffi::OsStr::from_bytes(path.strip_prefix(b"~/")?)))
+    }
+}
+
 /// Whether refs, configuration and files are still as they are now when the command runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {

@@ -16,6 +16,7 @@ use crate::install::keep::{self, Kept, cannot, make_executable, private_dir, rea
 use crate::payload::Fault;
 use crate::text::SafeText;
 use crate::verdict::{Class, Refusal};
+use crate::world::git::FIXED_SETTINGS;
 use crate::world::{World, look_up, user_home};
 
 use super::chain;
@@ -239,6 +240,40 @@ pub fn would_set(
         Method::Settings => "hook.tyran-NAME.event and .command, for each hook".to_owned(),
     };
     Ok(Some((file, SafeText::new(&setting))))
+}
+
+/// The command that lets our hooks run where another hooks path of the repository's goes before them.
+///
+/// # Errors
+/// When git cannot be asked.
+pub fn way_out(world: &World, git: &GitContext) -> Result<SafeText, Refusal> {
+    let listed = world.settings(git).map_err(Fault::from)?;
+    // The last ones are those of our own calls.
+    let theirs = listed.len().saturating_sub(FIXED_SETTINGS);
+    let paths = listed.iter().take(theirs);
+    let named = paths.filter_map(|(scope, entry)| Some((scope, entry.strip_prefix(b"core.hookspath\n")?))).next_back();
+    let Some((scope, path)) = named else { return Ok("tyran install git".into()) };
+    let path = crate::text::shell_word(path);
+    let path = path.to_str_lossy();
+    Ok(match scope.as_slice() {
+        b"worktree" => SafeText::new(&format!(
+            "git config tyran.hooksPath {path} && git config --worktree --unset core.hooksPath && tyran install git --repo"
+        )),
+        b"command" => "unset GIT_CONFIG_COUNT GIT_CONFIG_PARAMETERS, then run it again".into(),
+        b"local" if !is_own(world, git)? => SafeText::new(&format!(
+            "take core.hooksPath out of the file that `git config --show-origin --get core.hooksPath` names, then run: git \
+             config tyran.hooksPath {path} && tyran install git --repo"
+        )),
+        _ => "tyran install git --repo".into(),
+    })
+}
+
+/// Whether the hooks path that counts stands in the repository's own file, and not in one that it includes.
+fn is_own(world: &World, git: &GitContext) -> Result<bool, Refusal> {
+    let file = configuration_file(world, git, Scope::Repository)?;
+    let own = value(world, git, &file, "core.hooksPath")?;
+    let folder = hooks_dir()?;
+    Ok(own.is_some_and(|path| path != folder.as_os_str()))
 }
 
 /// Takes our settings out of a file that was edited since, and puts back the path that was there.

@@ -27,7 +27,7 @@ pub fn script(name: &str, role: Role, program: &Path, folder: &Path) -> Vec<u8> 
                     "\nif [ ! -x \"$program\" ]; then\n\
                      \x20   echo \"tyran: refused (installation)\" >&2\n\
                      \x20   echo \"what:  $program is not there, so this cannot be checked\" >&2\n\
-                     \x20   echo \"do:    put tyran back, or take its hooks away with: git config --global --unset core.hooksPath\" >&2\n\
+                     {UNDO}\
                      \x20   exit 1\n\
                      fi\n\
                      exec \"$program\" git-hook {name} \"$@\"\n"
@@ -43,6 +43,16 @@ pub fn script(name: &str, role: Role, program: &Path, folder: &Path) -> Vec<u8> 
     }
     script
 }
+
+/// Says how the hooks are taken away without tyran: in the file of git's configuration that names them, and with the
+/// path that stood there before.
+const UNDO: &str = "    scope=$(git config --show-scope --get core.hooksPath 2>/dev/null)
+    case $scope in local*) scope=local ;; worktree*) scope=worktree ;; system*) scope=system ;; *) scope=global ;; esac
+    other=$(git config --get tyran.hooksPath 2>/dev/null)
+    undo=\"--unset core.hooksPath\"
+    if [ -n \"$other\" ]; then undo=\"core.hooksPath '$other'\"; fi
+    echo \"do:    put tyran back, or take its hooks away with: git config --$scope $undo\" >&2
+";
 
 /// Goes on to the repository's own hook without any other program, where no other folder was recorded.
 ///

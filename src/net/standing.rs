@@ -82,7 +82,8 @@ fn by_directory(
 ) -> Result<Standing, Fault> {
     let (ours, program) = (own.folder.as_path(), own.program.as_path());
     let installed = ours.join(name).exists();
-    let named = |path: &BStr| path.to_path().map(|path| git.dir.join(path)).unwrap_or_else(|_| PathBuf::new());
+    let here = |path: &BStr| path.to_path().map(|path| git.dir.join(path)).unwrap_or_else(|_| PathBuf::new());
+    let named = |path: &BStr| git.below_home(path).unwrap_or_else(|| here(path));
     let Some(effective) = configuration.last("core.hookspath") else { return Ok(Standing::Absent) };
     if named(effective) != ours {
         let anywhere = configuration.all("core.hookspath").any(|path| named(path) == ours);

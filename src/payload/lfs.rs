@@ -280,10 +280,7 @@ impl Config {
     /// Whether a pre-push hook that runs git-lfs is there, or one that another hook chains to.
     fn hook_uploads(&self, git: &GitContext) -> bool {
         let folder = match &self.hooks_path {
-            Some(path) => match (path.strip_prefix(b"~/"), git.env.get(OsStr::new("HOME"))) {
-                (Some(rest), Some(home)) => Path::new(home).join(OsStr::from_bytes(rest)),
-                (Some(_), None) | (None, _) => git.dir.join(OsStr::from_bytes(path)),
-            },
+            Some(path) => git.below_home(path).unwrap_or_else(|| git.dir.join(OsStr::from_bytes(path))),
             None => self.own_hooks.clone(),
         };
         let own = self.own_hooks.clone();

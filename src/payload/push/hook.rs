@@ -37,11 +37,7 @@ fn hooks_dir(repository: &Repository) -> PathBuf {
     let Some(path) = repository.config.last("core.hookspath").filter(|path| !path.is_empty()) else {
         return repository.place.common_dir.join("hooks");
     };
-    let home = repository.git.env.get(std::ffi::OsStr::new("HOME"));
-    match (path.strip_prefix(b"~/"), home) {
-        (Some(below), Some(home)) => PathBuf::from(home).join(os(below)),
-        _ => repository.place.dir.join(os(path)),
-    }
+    repository.git.below_home(path).unwrap_or_else(|| repository.place.dir.join(os(path)))
 }
 
 fn os(bytes: &[u8]) -> std::ffi::OsString {

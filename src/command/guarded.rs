@@ -25,19 +25,25 @@ const HOST_FILES: &[&str] = &[
     ".gemini/trusted_hooks.json",
     ".gemini/config/hooks.json",
     ".qwen/settings.json",
+    // Qwen Code takes from it where its own folder is.
+    ".qwen/.env",
+    ".gemini/.env",
     ".augment/settings.json",
     ".augment/settings.local.json",
     ".windsurf/hooks.json",
     ".codeium/windsurf/hooks.json",
     ".factory/hooks.json",
     ".factory/settings.json",
+    ".factory/settings.local.json",
     ".agents/hooks.json",
     ".kimi-code/config.toml",
     ".junie/config.json",
     ".vibe/hooks.toml",
+    ".vibe/config.toml",
     ".copilot/config.json",
     ".copilot/settings.json",
     ".github/copilot/settings.json",
+    ".github/copilot/settings.local.json",
     ".amp/settings.json",
     ".config/devin/config.json",
     ".devin/config.json",
@@ -69,6 +75,18 @@ const HOST_FOLDERS: &[&str] = &[
     ".kiro/hooks",
     ".kiro/agents",
     ".grok/hooks",
+];
+
+/// Variables that name another folder for what a host keeps at home, and where it is without them.
+const MOVED: &[(&str, &str)] = &[
+    ("CLAUDE_CONFIG_DIR", ".claude"),
+    ("CODEX_HOME", ".codex"),
+    ("QWEN_HOME", ".qwen"),
+    ("COPILOT_HOME", ".copilot"),
+    ("VIBE_HOME", ".vibe"),
+    ("KILO_CONFIG_DIR", ".config/kilo"),
+    ("OPENCODE_CONFIG_DIR", ".config/opencode"),
+    ("XDG_CONFIG_HOME", ".config"),
 ];
 
 /// Folders of the system in which hosts keep managed settings.
@@ -164,10 +182,11 @@ fn of_clean(world: &World, path: &Path) -> Option<Guarded> {
     }
     // Bytes first: they rule nearly every path out, and comparing by parts takes its time.
     let text = path.as_os_str().as_encoded_bytes();
-    let is_host = HOST_FILES.iter().any(|file| text.ends_with(file.as_bytes()) && path.ends_with(file))
+    let is_host = is_of_host(path)
         || SYSTEM_FOLDERS.iter().any(|folder| text.starts_with(folder.as_bytes()) && path.starts_with(folder))
-        || is_in_host_folder(text)
-        || homes.iter().any(|home| path == home.join(".claude") || path == home.join(".codex"));
+        || homes.iter().any(|home| path == home.join(".claude") || path == home.join(".codex"))
+        || homes.iter().any(|home| path == home.join(".env"))
+        || moved(world, path).any(|usual| is_of_host(&usual));
     if is_host {
         return Some(Guarded::Host);
     }
@@ -194,6 +213,23 @@ fn of_clean(world: &World, path: &Path) -> Option<Guarded> {
     // They count at the top of a repository; where nobody knows the directory, the path is relative.
     let is_at_top = || path.is_relative() || path.parent().is_some_and(|top| top.join(".git").exists());
     (suppress::NAMES.contains(&name) && is_at_top()).then_some(Guarded::Suppression)
+}
+
+/// Whether a host takes hooks from a file of that name.
+fn is_of_host(path: &Path) -> bool {
+    let text = path.as_os_str().as_encoded_bytes();
+    HOST_FILES.iter().any(|file| text.ends_with(file.as_bytes()) && path.ends_with(file))
+        || is_in_host_folder(text)
+        // A profile of Codex, laid over its configuration.
+        || text.ends_with(b".config.toml") && path.parent().is_some_and(|folder| folder.ends_with(".codex"))
+}
+
+/// A path below a folder that a variable names, as it would be without the variable.
+fn moved<'a>(world: &'a World, path: &'a Path) -> impl Iterator<Item = PathBuf> + 'a {
+    MOVED.iter().filter_map(move |(name, usual)| {
+        let folder = world.var(name).filter(|folder| !folder.is_empty())?;
+        Some(Path::new(usual).join(path.strip_prefix(world.cwd.join(folder)).ok()?))
+    })
 }
 
 /// Whether one of the folders of hosts is among those that a path leads through.

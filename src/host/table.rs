@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-pub use super::table_entry::{Beside, Entry, EntryForm, EntryShape, Extra, Off, OffWord};
+pub use super::table_entry::{Beside, Entry, EntryForm, EntryShape, Extra, Matching, Off, OffWord};
 
 /// The table as it is compiled in.
 pub const TEXT: &str = include_str!("hosts.toml");
@@ -567,7 +567,7 @@ impl Host {
         {
             return wrong("a part of a plugin");
         }
-        if self.entry.moved_by.is_some() && self.entry.found_by.is_none() {
+        if self.entry.moved_by.is_some() && (self.entry.found_by.is_none() || self.entry.home_by.is_some()) {
             return wrong("a variable that moves nothing");
         }
         if self.failure.switch_key.is_some() != self.failure.switch_value.is_some() {

@@ -27,6 +27,9 @@ pub struct Entry {
     pub plugin_marketplace: Option<String>,
     /// The matcher of a tool's entry.
     pub matcher: Option<String>,
+    /// How the host reads a matcher.
+    #[serde(default)]
+    pub matches: Matching,
     /// Events whose entries take the matcher; all of the tool slots where none is named.
     #[serde(default)]
     pub matcher_events: Vec<String>,
@@ -37,6 +40,14 @@ pub struct Entry {
     pub found_by: Option<String>,
     /// The variable that names another folder instead of `found_by`.
     pub moved_by: Option<String>,
+    /// The variable that names another home for the host's files.
+    pub home_by: Option<String>,
+    /// Whether XDG_CONFIG_HOME names another folder instead of `~/.config`.
+    #[serde(default)]
+    pub xdg: bool,
+    /// Other files from which the host takes hooks, those of several tools among them; `*` in a last name is any text.
+    #[serde(default)]
+    pub also: Vec<String>,
     /// Settings that switch every hook off, or ours.
     #[serde(default)]
     pub off: Vec<Off>,
@@ -62,12 +73,29 @@ pub struct Entry {
     pub form: EntryForm,
 }
 
+/// How a matcher is read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Matching {
+    /// Names parted by `|` or a comma where nothing else is in it, else an expression.
+    #[default]
+    List,
+    /// An expression, of which a part of the name may be enough.
+    Expression,
+    /// One pattern of names, `*` and `?`.
+    Glob,
+    /// As `glob`, in any case, or an expression for the whole name after `re:`.
+    GlobOrExpression,
+}
+
 /// What a file may hold beyond plain JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Extra {
     /// Comments.
     Comments,
+    /// What looks like a comment inside a text, where a reader does not tell the two apart.
+    Within,
     /// A comma after the last entry.
     Commas,
     /// A byte-order mark.
@@ -78,12 +106,14 @@ pub enum Extra {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Off {
-    /// The file.
+    /// The file; `*` in its last name is any text, and a leading `$NAME` what a variable says.
     pub file: String,
     /// The key in it, joined by dots.
     pub key: String,
     /// What it says then.
     pub says: OffWord,
+    /// When it counts, where it does not always: told, and no reason to call the entry disarmed.
+    pub when: Option<String>,
 }
 
 /// What a setting says that switches hooks off.
@@ -137,7 +167,7 @@ pub enum EntryShape {
     Antigravity,
     /// `{"hooks":{EVENT:[{"command","show_output"}]}}`
     Windsurf,
-    /// TOML: `[[hooks]]` with `event`, `matcher`, `command`, `strict`.
+    /// TOML: `[[hooks]]` with `name`, `type`, `match`, `command`, `timeout`, `strict`.
     Vibe,
     /// An executable file named after the event.
     Script,

@@ -13,7 +13,7 @@ use bstr::ByteSlice;
 use regex::Regex;
 use serde_json::{Value, json};
 
-use crate::host::table::{Beside, EntryShape, Host, OffWord, Slot, TimeUnit};
+use crate::host::table::{Beside, EntryShape, Host, Matching, OffWord, Slot, TimeUnit};
 use crate::world::child::Job;
 use crate::world::{Environment, World, look_up};
 
@@ -22,39 +22,57 @@ use super::hosts::{self, Reach};
 use super::jsonc;
 use super::keep::{digest, read_if_there, shown};
 use super::modules;
+use super::tables;
 
 /// How long a host may take to tell its version.
 const VERSION_WAIT: Duration = Duration::from_secs(20);
 
+/// What settings and variables do to every hook of the host.
+#[derive(Debug, Default)]
+pub struct Switches {
+    /// They are off.
+    pub problems: Vec<String>,
+    /// They are off at times.
+    pub notes: Vec<String>,
+}
+
 /// Settings that switch every hook of the host off, and variables that do.
-pub fn switched_off(world: &World, host: &Host) -> Vec<String> {
-    let mut problems = Vec::new();
+pub fn switched_off(world: &World, host: &Host) -> Switches {
+    let mut found = Switches::default();
     let mut unreadable: Vec<PathBuf> = Vec::new();
     for off in &host.entry.off {
-        let Some(path) = hosts::expanded(world, host, &off.file) else { continue };
-        let value = match read(&path) {
-            Ok(Some(value)) => value,
-            Ok(None) => continue,
-            Err(why) if !unreadable.contains(&path) => {
-                problems.push(why);
-                unreadable.push(path);
-                continue;
+        let files = hosts::expanded_all(world, host, &off.file).unwrap_or_else(|refusal| {
+            found.problems.push(refusal.what.to_string());
+            Vec::new()
+        });
+        for path in files {
+            let value = match read(&path) {
+                Ok(Some(value)) => value,
+                Ok(None) => continue,
+                Err(why) if !unreadable.contains(&path) => {
+                    found.problems.push(why);
+                    unreadable.push(path);
+                    continue;
+                }
+                Err(_) => continue,
+            };
+            let said = off.key.split('.').try_fold(&value, |value, key| value.get(key));
+            let is_off = match off.says {
+                OffWord::True => said == Some(&Value::Bool(true)),
+                OffWord::False => said == Some(&Value::Bool(false)),
+                OffWord::Named => said.and_then(Value::as_array).is_some_and(|names| names.iter().any(names_us)),
+            };
+            let told = format!("`{}` in {} switches it off", off.key, shown(&path));
+            match &off.when {
+                Some(when) if is_off => found.notes.push(format!("{told} {when}")),
+                None if is_off && !found.problems.contains(&told) => found.problems.push(told),
+                Some(_) | None => {}
             }
-            Err(_) => continue,
-        };
-        let found = off.key.split('.').try_fold(&value, |value, key| value.get(key));
-        let is_off = match off.says {
-            OffWord::True => found == Some(&Value::Bool(true)),
-            OffWord::False => found == Some(&Value::Bool(false)),
-            OffWord::Named => found.and_then(Value::as_array).is_some_and(|names| names.iter().any(names_us)),
-        };
-        if is_off {
-            problems.push(format!("`{}` in {} switches it off", off.key, shown(&path)));
         }
     }
     let set = host.entry.off_env.iter().filter(|name| world.var(name).is_some_and(|value| !value.is_empty()));
-    problems.extend(set.map(|name| format!("{name} is set: {} runs no hooks then", host.product)));
-    problems
+    found.problems.extend(set.map(|name| format!("{name} is set: {} runs no hooks then", host.product)));
+    found
 }
 
 fn names_us(name: &Value) -> bool {
@@ -138,31 +156,46 @@ fn by_its_matcher(host: &Host, found: &Found) -> Option<String> {
     if wanted == Some(matcher.as_str()) {
         return None;
     }
-    // What the row's own matcher leaves out, this one may leave out too.
-    let others = host.tools.writing.iter().cloned().chain(host.tools.publishing.iter().map(|name| format!("{name}x")));
-    let others = others.filter(|tool| wanted.is_some_and(|wanted| covers(wanted, tool)));
-    let missed: Vec<String> = host
-        .shell_tools
-        .iter()
-        .map(|tool| tool.name.clone())
-        .chain(others)
-        .filter(|tool| host.events.slot(tool).is_none() && !covers(matcher, tool))
-        .collect();
+    let missed = uncovered(host, matcher);
     (!missed.is_empty()).then(|| format!("the matcher {matcher:?} does not cover {}", missed.join(", ")))
 }
 
-/// Whether a matcher covers a tool: a list of names where it is plain, else an expression.
-fn covers(matcher: &str, tool: &str) -> bool {
+/// Tools of the row that a matcher leaves out: those that run commands, write files, or reach a server.
+pub fn uncovered(host: &Host, matcher: &str) -> Vec<String> {
+    let tools = &host.tools;
+    host.shell_tools
+        .iter()
+        .map(|tool| tool.name.clone())
+        .chain(tools.writing.iter().cloned())
+        .filter(|tool| host.events.slot(tool).is_none())
+        .chain(tools.publishing.iter().filter(|part| host.events.slot(part).is_none()).map(|part| format!("{part}x")))
+        .filter(|tool| !covers(host.entry.matches, matcher, tool))
+        .collect()
+}
+
+/// Whether a matcher covers a tool, as the host reads it.
+fn covers(matches: Matching, matcher: &str, tool: &str) -> bool {
     let is_plain = matcher
         .chars()
         .all(|character| character.is_ascii_alphanumeric() || matches!(character, '_' | '-' | '|' | ',' | ' '));
+    let is_match = |pattern: &str| Regex::new(pattern).is_ok_and(|pattern| pattern.is_match(tool));
     if matches!(matcher, "" | "*") {
-        true
-    } else if is_plain {
-        matcher.split(['|', ',']).any(|name| name.trim() == tool)
-    } else {
-        Regex::new(matcher).is_ok_and(|pattern| pattern.is_match(tool))
+        return true;
     }
+    match matches {
+        Matching::List if is_plain => matcher.split(['|', ',']).any(|name| name.trim() == tool),
+        Matching::List | Matching::Expression => is_match(matcher),
+        Matching::Glob => is_match(&format!("^{}$", of_glob(matcher))),
+        Matching::GlobOrExpression => match matcher.strip_prefix("re:") {
+            Some(pattern) => is_match(&format!("^(?i:{pattern})$")),
+            None => is_match(&format!("^(?i:{})$", of_glob(matcher))),
+        },
+    }
+}
+
+/// A pattern of names as an expression.
+fn of_glob(pattern: &str) -> String {
+    regex::escape(pattern).replace("\\*", ".*").replace("\\?", ".")
 }
 
 /// A timeout that ends before the gate's own deadline: then the host decides, and most let it run.
@@ -172,19 +205,19 @@ fn by_its_timeout(host: &Host, found: &Found) -> Option<String> {
         TimeUnit::Milliseconds => 1000,
         TimeUnit::None | TimeUnit::Unknown => return None,
     };
-    let odd = ["timeout", "timeoutSec", "timeout_ms"].into_iter().find_map(|key| found.leaf.get(key));
-    if let Some(odd) = odd.filter(|value| !value.is_null() && value.as_u64().is_none()) {
+    let written = ["timeout", "timeoutSec", "timeout_ms"].into_iter().find_map(|key| found.leaf.get(key));
+    let written = written.filter(|value| !value.is_null());
+    // Vibe reads any number.
+    let number = |value: &Value| match (host.entry.shape, value.as_f64()) {
+        (EntryShape::Vibe, Some(number)) if number > 0.0 => Some(number as u64),
+        (_, _) => value.as_u64(),
+    };
+    if let Some(odd) = written.filter(|value| number(value).is_none()) {
         return Some(format!("its timeout is {odd}, which is no whole number: the host decides what it means"));
     }
-    let written = ["timeout", "timeoutSec", "timeout_ms"].into_iter().find_map(|key| found.leaf.get(key)?.as_u64());
-    let timeout = written.or(host.timeout.default)?;
+    let timeout = written.and_then(number).or(host.timeout.default)?;
     let per_second = if host.timeout.millis_from.is_some_and(|from| timeout >= from) { 1000 } else { usual };
-    let words = found.call.words();
-    let deadline: f64 = words
-        .iter()
-        .position(|word| word == "--deadline")
-        .and_then(|place| words.get(place + 1)?.parse().ok())
-        .unwrap_or(4.5);
+    let deadline: f64 = found.call.option("--deadline").and_then(|text| text.parse().ok()).unwrap_or(4.5);
     // A number that is written in a file by a person is far below 2^52.
     let has = timeout as f64 / f64::from(per_second);
     let unit = if per_second == 1 { "seconds" } else { "milliseconds" };
@@ -226,6 +259,13 @@ pub fn by_its_file(world: &World, host: &Host, file: &Path, bytes: &[u8]) -> Vec
         }
         return problems;
     }
+    if let Some(what) = hosts::unread(host, &text) {
+        problems.push(format!("it has {what}, for which {} skips the file without a word", host.product));
+    }
+    if entry::event_key(host.entry.shape).is_some() {
+        problems.extend(replaced(world, host, file, &text));
+        return problems;
+    }
     let Ok(value) = jsonc::value(&text) else { return problems };
     // Cursor reads every whole number from 1 on (facts of its 2.x).
     let is_read = |key: &str, wanted: &Value| match (host.entry.shape, value.get(key).and_then(Value::as_u64)) {
@@ -237,13 +277,32 @@ pub fn by_its_file(world: &World, host: &Host, file: &Path, bytes: &[u8]) -> Vec
     {
         problems.push(format!("`{key}` is not {wanted}: the host does not read the file"));
     }
-    if let Some(what) = hosts::unread(host, &text) {
-        problems.push(format!("it has {what}, for which {} skips the file without a word", host.product));
-    }
     if host.entry.strict_file {
         problems.extend(siblings(host, &value));
     }
     problems
+}
+
+/// Tables of the project's file that go before ours of the same name.
+fn replaced(world: &World, host: &Host, file: &Path, text: &str) -> Vec<String> {
+    let Some(project) = hosts::file(world, host, Reach::Project).filter(|project| project != file) else {
+        return Vec::new();
+    };
+    let told = |why: String| vec![format!("{}: {why}", shown(&project))];
+    let theirs = match read_if_there(&project) {
+        Ok(Some(bytes)) => String::from_utf8_lossy(&bytes).into_owned(),
+        Ok(None) => return Vec::new(),
+        Err(refusal) => return vec![refusal.what.to_string()],
+    };
+    match tables::calls(host, text)
+        .and_then(|ours| tables::replaced(&theirs, &ours, &|leaf| entry::is_ours(host, leaf)))
+    {
+        Ok(names) => names
+            .into_iter()
+            .map(|name| format!("{} has a hook called {name:?}, which goes before ours", shown(&project)))
+            .collect(),
+        Err(why) => told(why),
+    }
 }
 
 /// Entries of others that the host does not understand, and drops the whole file for.
@@ -380,19 +439,18 @@ pub fn beside(world: &World, host: &Host) -> Vec<String> {
         Beside::Approves => "may approve what the gate refuses",
     };
     let mut notes = Vec::new();
-    for reach in [Reach::User, Reach::Project] {
-        let Some(file) = hosts::file(world, host, reach) else { continue };
-        let Ok(Some(bytes)) = read_if_there(&file) else { continue };
-        let Ok(value) = jsonc::value(&String::from_utf8_lossy(&bytes)) else { continue };
-        let events = if host.entry.shape == EntryShape::Root { Some(&value) } else { value.get("hooks") };
+    let own = [Reach::User, Reach::Project].into_iter().filter_map(|reach| hosts::file(world, host, reach));
+    let also = host.entry.also.iter().flat_map(|named| hosts::expanded_all(world, host, named).unwrap_or_default());
+    let mut files: Vec<PathBuf> = Vec::new();
+    for file in own.chain(also) {
+        if !files.contains(&file) {
+            files.push(file);
+        }
+    }
+    for file in files {
+        let Ok(Some(value)) = read(&file) else { continue };
         for event in &host.events.pre_tool {
-            let entries = events.and_then(|events| events.get(event)).and_then(Value::as_array);
-            let leaves =
-                entries.into_iter().flatten().flat_map(|entry| match entry.get("hooks").and_then(Value::as_array) {
-                    Some(leaves) => leaves.iter().collect(),
-                    None => vec![entry],
-                });
-            if leaves.filter(|leaf| !entry::is_ours(host, leaf)).count() > 0 {
+            if leaves_at(host, &value, event).into_iter().any(|leaf| !entry::is_a_gate(leaf)) {
                 notes.push(format!(
                     "net only: another tool's hook at {event} in {} {what}; git's own hooks hold all the same",
                     shown(&file)
@@ -401,6 +459,24 @@ pub fn beside(world: &World, host: &Host) -> Vec<String> {
         }
     }
     notes
+}
+
+/// The innermost objects at an event.
+fn leaves_at<'v>(host: &Host, file: &'v Value, event: &str) -> Vec<&'v Value> {
+    if let Some(key) = entry::event_key(host.entry.shape) {
+        let tables = file.get("hooks").and_then(Value::as_array).into_iter().flatten();
+        return tables.filter(|table| table.get(key).and_then(Value::as_str) == Some(event)).collect();
+    }
+    let at_root = if host.entry.shape == EntryShape::Root { file.get(event) } else { None };
+    let entries = at_root.or_else(|| file.get("hooks")?.get(event)).and_then(Value::as_array);
+    entries
+        .into_iter()
+        .flatten()
+        .flat_map(|entry| match entry.get("hooks").and_then(Value::as_array) {
+            Some(leaves) => leaves.iter().collect(),
+            None => vec![entry],
+        })
+        .collect()
 }
 
 /// A host that is older than what the entry rests on; `None` where that cannot be told.

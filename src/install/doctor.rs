@@ -23,7 +23,7 @@ use super::trial::Bench;
 /// What is known of one route.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Route {
-    /// Its name: `git`, `tyran`, `gitleaks`, `net`, or a host's id.
+    /// Its name: `git`, `tyran`, `gitleaks`, `net`, `state`, or a host's id.
     pub route: String,
     /// How it stands.
     pub state: State,
@@ -61,7 +61,7 @@ impl Route {
 }
 
 /// Routes that are no host's.
-pub const PROGRAMS: &[&str] = &["git", "tyran", "gitleaks", "net"];
+pub const PROGRAMS: &[&str] = &["git", "tyran", "gitleaks", "net", "state"];
 
 /// Looks at every route, or at those of `only` where it names any.
 ///
@@ -70,12 +70,21 @@ pub const PROGRAMS: &[&str] = &["git", "tyran", "gitleaks", "net"];
 pub fn examine(world: &World, table: &Table, own: &Own, only: &[String]) -> Result<Vec<Route>, Refusal> {
     let is_asked = |name: &str| only.is_empty() || only.iter().any(|asked| asked == name);
     let mut routes: Vec<Route> = programs(world, own).into_iter().chain([gitleaks(), net(world, own)]).collect();
+    if let Some(folder) = state().ok().filter(|folder| folder.exists()) {
+        routes.push(Route::new("state", Some(&folder), super::own::wrong(&folder)));
+    }
     routes.retain(|route| is_asked(&route.route));
     let places = Places::read()?;
     let mut bench = None;
     for host in table.hosts.iter().filter(|host| is_asked(&host.id)) {
-        for file in files(world, host, &places)? {
-            routes.push(host_route(world, host, &file, &mut bench));
+        match files(world, host, &places) {
+            Ok(files) => {
+                for file in &files {
+                    routes.push(host_route(world, host, file, &mut bench));
+                }
+                routes.extend(elsewhere(world, host, &files));
+            }
+            Err(refusal) => routes.push(Route::new(&host.id, None, vec![refusal.what.to_string()])),
         }
         let is_found = hosts::is_found(world, host);
         if (is_found || !only.is_empty()) && !routes.iter().any(|route| route.route == host.id) {
@@ -156,40 +165,81 @@ fn files(world: &World, host: &Host, places: &Places) -> Result<Vec<PathBuf>, Re
         .filter(|file| !recorded.iter().any(|other| beside(other).as_ref() == Some(**file)))
         .map(|file| (*file).clone())
         .collect();
-    for reach in [Reach::User, Reach::Project] {
-        let Some(file) = hosts::file(world, host, reach) else { continue };
+    // Where the host looks as it is started from here, and where it would without what moves its files.
+    let usual = host.entry.user.as_deref().and_then(|named| hosts::usually(world, named));
+    let looked = [Reach::User, Reach::Project].into_iter().filter_map(|reach| hosts::file(world, host, reach));
+    for file in looked.chain(usual) {
+        let Some(bytes) = read_if_there(&file)? else { continue };
         let file = super::keep::resolved(&file)?;
-        if files.contains(&file) {
-            continue;
-        }
-        // A file that does not parse may hold an entry of ours: then our name is in it.
-        let is_ours = read_if_there(&file)?.is_some_and(|bytes| match hosts::calls(host, &file, &bytes) {
-            Ok(found) => !found.is_empty(),
-            Err(_) => bstr::ByteSlice::contains_str(bytes.as_slice(), format!("gate --host {}", host.id)),
-        });
-        if is_ours {
+        if !files.contains(&file) && holds_ours(host, &file, &bytes) {
             files.push(file);
         }
     }
     Ok(files)
 }
 
+/// Whether a file holds an entry of ours; one that does not parse may: then our name is in it.
+fn holds_ours(host: &Host, file: &Path, bytes: &[u8]) -> bool {
+    match hosts::calls(host, file, bytes) {
+        Ok(found) => !found.is_empty(),
+        Err(_) => bstr::ByteSlice::contains_str(bytes, format!("gate --host {}", host.id)),
+    }
+}
+
+/// A host whose user has an entry, and that reads another file as it is started from here.
+fn elsewhere(world: &World, host: &Host, files: &[PathBuf]) -> Option<Route> {
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let reads = hosts::file(world, host, Reach::User)?;
+    let usual = hosts::usually(world, host.entry.user.as_deref()?)?;
+    let project = hosts::file(world, host, Reach::Project);
+    let is_read = |file: &PathBuf| *file == real(&reads) || project.as_deref().is_some_and(|own| *file == real(own));
+    // What lies as a project's own file does may be one.
+    let named = host.entry.project.as_deref().unwrap_or_default();
+    let is_users = |file: &PathBuf| *file == real(&usual) || !file.ends_with(named);
+    if files.iter().any(is_read) || !files.iter().any(is_users) {
+        return None;
+    }
+    let named = [host.entry.moved_by.as_deref(), host.entry.home_by.as_deref()];
+    let moving = named.into_iter().flatten().chain(host.entry.xdg.then_some("XDG_CONFIG_HOME"));
+    let (set, unset): (Vec<&str>, Vec<&str>) =
+        moving.partition(|name| world.var(name).is_some_and(|value| !value.is_empty()));
+    let why = match (set.first(), unset.first()) {
+        (Some(name), _) => format!("{name} is set"),
+        (None, Some(name)) => format!("{name} is not set"),
+        (None, None) => return None,
+    };
+    let what = format!(
+        "{why}: started from here, {} reads {}, which has no entry; `tyran setup {}` puts one there",
+        host.product,
+        shown(&reads),
+        host.id
+    );
+    Some(Route::new(&host.id, Some(&reads), vec![what]))
+}
+
 fn host_route(world: &World, host: &Host, file: &Path, bench: &mut Option<Bench>) -> Route {
-    let problems = match problems(world, host, file, bench) {
+    let off = disarm::switched_off(world, host);
+    let problems = match problems(world, host, file, off.problems, bench) {
         Ok(problems) => problems,
         Err(refusal) => vec![refusal.what.to_string()],
     };
     let mut route = Route::new(&host.id, Some(file), problems);
+    route.what.extend(off.notes);
     route.what.extend(disarm::beside(world, host));
     route
 }
 
-fn problems(world: &World, host: &Host, file: &Path, bench: &mut Option<Bench>) -> Result<Vec<String>, Refusal> {
+fn problems(
+    world: &World,
+    host: &Host,
+    file: &Path,
+    mut problems: Vec<String>,
+    bench: &mut Option<Bench>,
+) -> Result<Vec<String>, Refusal> {
     let Some(bytes) = read_if_there(file)? else {
         return Ok(vec!["the file is gone; `tyran setup` writes it anew".to_owned()]);
     };
     let found = hosts::calls(host, file, &bytes)?;
-    let mut problems = disarm::switched_off(world, host);
     problems.extend(disarm::by_its_file(world, host, file, &bytes));
     problems.extend(disarm::untrusted(world, host, file, &bytes));
     problems.extend(disarm::too_old(world, host));

@@ -94,9 +94,10 @@ fn waits(host: &Host) -> bool {
         | EntryShape::Goose
         | EntryShape::Kiro
         | EntryShape::KiroAgent
-        | EntryShape::Antigravity => timeout(host, Slot::PreTool).is_some(),
+        | EntryShape::Antigravity
+        | EntryShape::Vibe => timeout(host, Slot::PreTool).is_some(),
         EntryShape::Plugin | EntryShape::AmpPlugin => true,
-        EntryShape::Windsurf | EntryShape::Vibe | EntryShape::Script => false,
+        EntryShape::Windsurf | EntryShape::Script => false,
     }
 }
 
@@ -141,6 +142,35 @@ pub fn switch(host: &Host) -> Option<(&str, Value)> {
 /// What a JSON file of the row's structure gets, in order; empty where the file is not JSON.
 pub fn additions(host: &Host, program: &Path) -> Vec<Addition> {
     host.registered().into_iter().filter_map(|(event, slot)| addition(host, event, slot, program)).collect()
+}
+
+/// The tables that a TOML file of the row's structure gets, in order; empty where the file is not TOML.
+pub fn leaves(host: &Host, program: &Path) -> Vec<Value> {
+    if event_key(host.entry.shape).is_none() {
+        return Vec::new();
+    }
+    host.registered().into_iter().map(|(event, slot)| leaf(host, event, slot, program)).collect()
+}
+
+/// The key under which a table of a TOML file names its event.
+pub const fn event_key(shape: EntryShape) -> Option<&'static str> {
+    match shape {
+        EntryShape::Vibe => Some("type"),
+        EntryShape::Claude
+        | EntryShape::Root
+        | EntryShape::Flat
+        | EntryShape::Cursor
+        | EntryShape::Copilot
+        | EntryShape::Crush
+        | EntryShape::Goose
+        | EntryShape::Kiro
+        | EntryShape::KiroAgent
+        | EntryShape::Antigravity
+        | EntryShape::Windsurf
+        | EntryShape::Script
+        | EntryShape::Plugin
+        | EntryShape::AmpPlugin => None,
+    }
 }
 
 fn addition(host: &Host, event: &str, slot: Slot, program: &Path) -> Option<Addition> {
@@ -225,7 +255,15 @@ fn leaf(host: &Host, event: &str, slot: Slot, program: &Path) -> Value {
             put("command", line.into());
             put("show_output", true.into());
         }
-        EntryShape::Vibe | EntryShape::Script | EntryShape::Plugin | EntryShape::AmpPlugin => {}
+        EntryShape::Vibe => {
+            put("name", format!("tyran {event}").into());
+            put("type", event.into());
+            if let Some(matcher) = matcher {
+                put("match", matcher.into());
+            }
+            put("command", line.into());
+        }
+        EntryShape::Script | EntryShape::Plugin | EntryShape::AmpPlugin => {}
     }
     if host.entry.shape == EntryShape::KiroAgent {
         put("cache_ttl_seconds", 0.into());
@@ -275,12 +313,12 @@ pub fn beside(host: &Host, file: &Path) -> Option<(PathBuf, String)> {
 
 /// Whether an innermost object is a call of ours for this host.
 pub fn is_ours(host: &Host, leaf: &Value) -> bool {
-    call_of(leaf).is_some_and(|call| {
-        let words = call.words();
-        words
-            .windows(3)
-            .any(|words| matches!(words, [gate, option, id] if gate == "gate" && option == "--host" && *id == host.id))
-    })
+    call_of(leaf).is_some_and(|call| call.option("--host").as_deref() == Some(host.id.as_str()))
+}
+
+/// Whether an innermost object is a call of ours for whatever host.
+pub fn is_a_gate(leaf: &Value) -> bool {
+    call_of(leaf).is_some_and(|call| call.option("--host").is_some())
 }
 
 fn call_of(leaf: &Value) -> Option<Call> {
@@ -302,6 +340,21 @@ impl Call {
             Self::Words(words) => words.clone(),
             Self::Line(line) => shell_words::split(line).unwrap_or_default(),
         }
+    }
+
+    /// What an option of the gate says, in one word or two; `None` where the gate is not called, or without it.
+    pub fn option(&self, name: &str) -> Option<String> {
+        let words = self.words();
+        let mut words = words.iter().skip_while(|word| *word != "gate").skip(1);
+        while let Some(word) = words.next() {
+            if word == name {
+                return words.next().cloned();
+            }
+            if let Some(value) = word.strip_prefix(name).and_then(|rest| rest.strip_prefix('=')) {
+                return Some(value.to_owned());
+            }
+        }
+        None
     }
 
     /// The program of ours that is called in the end.

@@ -17,7 +17,7 @@ use crate::world::{World, user_home};
 
 use super::jsonc::{self, JsoncFault};
 use super::keep::{self, Kept, cannot, private_dir, read_if_there, replace, resolved, shown, state};
-use super::{entry, modules};
+use super::{entry, modules, tables};
 
 /// Whose file is changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,17 +74,59 @@ pub fn file(world: &World, host: &Host, reach: Reach) -> Option<PathBuf> {
 }
 
 /// A path of the host's row: from the user's home or from here, or below the folder that the host was
-/// told to keep its files in instead.
+/// told to keep its files in instead; or what a variable says, where the row names one.
 pub fn expanded(world: &World, host: &Host, named: &str) -> Option<PathBuf> {
-    let moved = host.entry.moved_by.as_deref().and_then(|name| world.var(name)).filter(|value| !value.is_empty());
+    let told = |name: &str| world.var(name).filter(|value| !value.is_empty()).map(|value| world.cwd.join(value));
+    if let Some(name) = named.strip_prefix('$') {
+        return told(name);
+    }
+    let moved = host.entry.moved_by.as_deref().and_then(told);
     let usual = host.entry.found_by.as_deref();
     if let (Some(folder), Some(below)) = (moved, usual.and_then(|usual| named.strip_prefix(usual))) {
-        return Some(world.cwd.join(folder).join(below.trim_start_matches('/')));
+        return Some(folder.join(below.trim_start_matches('/')));
     }
+    if let (true, Some(below), Some(folder)) =
+        (host.entry.xdg, named.strip_prefix("~/.config/"), told("XDG_CONFIG_HOME"))
+    {
+        return Some(folder.join(below));
+    }
+    match (named.strip_prefix("~/"), host.entry.home_by.as_deref().and_then(told)) {
+        (Some(below), Some(home)) => Some(home.join(below)),
+        (Some(_), None) | (None, _) => usually(world, named),
+    }
+}
+
+/// A path of a row as it is where no variable moves anything.
+pub fn usually(world: &World, named: &str) -> Option<PathBuf> {
     match named.strip_prefix("~/") {
         Some(below) => Some(world.var("HOME").map(PathBuf::from).or_else(user_home)?.join(below)),
         None => Some(world.cwd.join(named)),
     }
+}
+
+/// The files that a path of the host's row stands for: `*` in its last name is any text.
+///
+/// # Errors
+/// When the folder is there and cannot be listed.
+pub fn expanded_all(world: &World, host: &Host, named: &str) -> Result<Vec<PathBuf>, Refusal> {
+    let Some(path) = expanded(world, host, named) else { return Ok(Vec::new()) };
+    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let (Some((before, after)), Some(folder)) = (name.split_once('*'), path.parent()) else { return Ok(vec![path]) };
+    let listed = match fs::read_dir(folder) {
+        Ok(listed) => listed,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(cannot("list", folder, &error)),
+    };
+    let mut files = Vec::new();
+    for entry in listed {
+        let path = entry.map_err(|error| cannot("list", folder, &error))?.path();
+        let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        if name.len() >= before.len() + after.len() && name.starts_with(before) && name.ends_with(after) {
+            files.push(path);
+        }
+    }
+    files.sort();
+    Ok(files)
 }
 
 /// Whether the host is used on this machine, as far as its files tell.
@@ -159,9 +201,8 @@ fn wanted(
     let now_text = text_of(file, now)?;
     let base_text = text_of(file, base)?;
     if host.entry.shape == EntryShape::Vibe {
-        return toml::wanted(host, program, now_text, base_text)
-            .map(String::into_bytes)
-            .map_err(|why| malformed(file, &why));
+        let text = tables::wanted(host, program, now_text, base_text).map_err(|why| malformed(file, &why))?;
+        return as_it_is_read(host, file, text);
     }
     if host.entry.shape == EntryShape::KiroAgent && now.is_none() {
         return Err(Refusal::new(
@@ -171,6 +212,11 @@ fn wanted(
         ));
     }
     let text = json(host, program, now_text, base_text).map_err(|fault| malformed(file, &fault.to_string()))?;
+    as_it_is_read(host, file, text)
+}
+
+/// A text as bytes, unless the host would not read it.
+fn as_it_is_read(host: &Host, file: &Path, text: String) -> Result<Vec<u8>, Refusal> {
     match unread(host, &text) {
         None => Ok(text.into_bytes()),
         Some(what) => Err(Refusal::new(
@@ -183,11 +229,15 @@ fn wanted(
 
 /// What in a text the host's own reader does not take.
 pub fn unread(host: &Host, text: &str) -> Option<&'static str> {
+    if host.entry.shape == EntryShape::Vibe {
+        return text.starts_with('\u{feff}').then_some("a byte-order mark");
+    }
     let reads = host.entry.reads.as_ref()?;
     jsonc::extras(text).into_iter().find(|extra| !reads.contains(extra)).map(|extra| match extra {
         Extra::Comments => "a comment",
         Extra::Commas => "a comma after a last entry",
         Extra::Mark => "a byte-order mark",
+        Extra::Within => "`//` or `/*` inside a text, which the host takes for a comment",
     })
 }
 
@@ -298,6 +348,10 @@ pub fn uninstall(world: &World, host: &Host, places: &mut Places) -> Result<Vec<
     }
     for reach in [Reach::User, Reach::Project] {
         let Some(file) = file(world, host, reach) else { continue };
+        // A link that leads to nothing holds no entry.
+        if read_if_there(&file)?.is_none() {
+            continue;
+        }
         let file = resolved(&file)?;
         let now = read_if_there(&file)?;
         if take_out(host, &file, now.as_deref())? {
@@ -323,7 +377,7 @@ fn without_ours(host: &Host, file: &Path, now: &[u8]) -> Result<Option<Vec<u8>>,
         EntryShape::Script | EntryShape::Plugin | EntryShape::AmpPlugin => {
             return Ok((!is_marked(now)).then(|| now.to_vec()));
         }
-        EntryShape::Vibe => toml::take_out(host, text_of(file, Some(now))?).map_err(|why| malformed(file, &why))?,
+        EntryShape::Vibe => tables::take_out(host, text_of(file, Some(now))?).map_err(|why| malformed(file, &why))?,
         EntryShape::Claude
         | EntryShape::Root
         | EntryShape::Flat
@@ -366,7 +420,7 @@ pub fn calls(host: &Host, file: &Path, bytes: &[u8]) -> Result<Vec<entry::Found>
             };
             Ok(if is_marked(bytes) { event.map(of_event).into_iter().collect() } else { Vec::new() })
         }
-        EntryShape::Vibe => toml::calls(host, text).map_err(|why| malformed(file, &why)),
+        EntryShape::Vibe => tables::calls(host, text).map_err(|why| malformed(file, &why)),
         EntryShape::Claude
         | EntryShape::Root
         | EntryShape::Flat
@@ -426,110 +480,5 @@ impl Places {
         private_dir(&state()?)?;
         let bytes = serde_json::to_vec_pretty(self).map_err(|error| Refusal::internal(error.to_string()))?;
         replace(&Self::path()?, &bytes)
-    }
-}
-
-/// The one structure that is not JSON: `[[hooks]]` tables.
-mod toml {
-    use std::path::Path;
-
-    use serde_json::Value;
-    use toml_edit::{ArrayOfTables, DocumentMut, Item, Table, value};
-
-    use crate::host::table::Host;
-
-    use super::super::entry::{self, Call, Found};
-
-    fn parsed(text: &str) -> Result<DocumentMut, String> {
-        text.parse::<DocumentMut>().map_err(|error| error.message().to_owned())
-    }
-
-    /// The text with a table for each event.
-    pub fn wanted(host: &Host, program: &Path, now: &str, base: &str) -> Result<String, String> {
-        let tables = tables(host, program);
-        let there = calls(host, now)?;
-        let is_there = |table: &Table| {
-            there.iter().any(|found| {
-                found.leaf.get("command").and_then(Value::as_str) == text_at(table, "command")
-                    && Some(found.event.as_str()) == text_at(table, "event")
-            })
-        };
-        if tables.iter().all(is_there) && there.len() == tables.len() {
-            return Ok(now.to_owned());
-        }
-        let mut document = parsed(base)?;
-        let list = document.entry("hooks").or_insert_with(|| Item::ArrayOfTables(ArrayOfTables::new()));
-        let list = list.as_array_of_tables_mut().ok_or("`hooks` is there and is not a list of tables")?;
-        for table in tables {
-            list.push(table);
-        }
-        Ok(document.to_string())
-    }
-
-    fn tables(host: &Host, program: &Path) -> Vec<Table> {
-        host.registered()
-            .into_iter()
-            .map(|(event, slot)| {
-                let mut table = Table::new();
-                table.insert("event", value(event));
-                if let Some(matcher) = entry::matcher(host, event, slot) {
-                    table.insert("matcher", value(matcher));
-                }
-                table.insert("command", value(entry::line(&entry::words(host, event, program))));
-                if let Some((key, setting)) = entry::switch(host).filter(|_| slot.can_refuse()) {
-                    let setting = setting.as_bool().map_or_else(|| value(setting.to_string()), value);
-                    table.insert(key, setting);
-                }
-                table
-            })
-            .collect()
-    }
-
-    fn text_at<'t>(table: &'t Table, key: &str) -> Option<&'t str> {
-        table.get(key)?.as_str()
-    }
-
-    fn is_ours(host: &Host, table: &Table) -> bool {
-        text_at(table, "command").is_some_and(|line| entry::is_ours(host, &serde_json::json!({ "command": line })))
-    }
-
-    /// The text without our tables.
-    pub fn take_out(host: &Host, text: &str) -> Result<String, String> {
-        let mut document = parsed(text)?;
-        let Some(list) = document.get_mut("hooks").and_then(Item::as_array_of_tables_mut) else {
-            return Ok(text.to_owned());
-        };
-        let before = list.len();
-        list.retain(|table| !is_ours(host, table));
-        if list.len() == before {
-            return Ok(text.to_owned());
-        }
-        Ok(document.to_string())
-    }
-
-    /// Our calls.
-    pub fn calls(host: &Host, text: &str) -> Result<Vec<Found>, String> {
-        let document = parsed(text)?;
-        let Some(list) = document.get("hooks").and_then(Item::as_array_of_tables) else { return Ok(Vec::new()) };
-        Ok(list
-            .iter()
-            .filter(|table| is_ours(host, table))
-            .filter_map(|table| {
-                let line = text_at(table, "command")?;
-                let mut leaf = serde_json::json!({ "command": line });
-                if let Some((key, _)) = entry::switch(host)
-                    && let Some(on) = table.get(key).and_then(Item::as_bool)
-                    && let Some(map) = leaf.as_object_mut()
-                {
-                    map.insert(key.to_owned(), Value::Bool(on));
-                }
-                Some(Found {
-                    event: text_at(table, "event")?.to_owned(),
-                    matcher: text_at(table, "matcher").map(str::to_owned),
-                    leaf,
-                    call: Call::Line(line.to_owned()),
-                })
-            })
-            .collect())
     }
 }

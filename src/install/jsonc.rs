@@ -141,7 +141,13 @@ pub fn extras(text: &str) -> BTreeSet<Extra> {
             rest.find("*/").map_or(rest.len(), |at| at + 2)
         } else if first == '"' {
             after_comma = false;
-            string_length(rest)
+            let length = string_length(rest);
+            let string = rest.get(..length).unwrap_or_default();
+            let closes = |opened: usize| rest.get(opened..).is_some_and(|rest| rest.contains("*/"));
+            if string.contains("//") || string.find("/*").is_some_and(closes) {
+                found.insert(Extra::Within);
+            }
+            length
         } else {
             if after_comma && matches!(first, '}' | ']') {
                 found.insert(Extra::Commas);

@@ -116,17 +116,22 @@ pub fn read_if_there(path: &Path) -> Result<Option<Vec<u8>>, Refusal> {
     }
 }
 
-/// Replaces a file whole, with the mode that it had; a new one is readable by its owner alone.
+/// Replaces a file whole, with the mode and the owner that it had; a new one is readable by its owner alone.
 ///
 /// # Errors
-/// When it cannot be written; then the old one stands.
+/// When it cannot be written, or would be another user's no more; then the old one stands.
 pub fn replace(path: &Path, bytes: &[u8]) -> Result<(), Refusal> {
     let folder = path.parent().unwrap_or(Path::new("."));
     let written = || -> io::Result<()> {
         let mut file = tempfile::NamedTempFile::new_in(folder)?;
         file.write_all(bytes)?;
-        if let Ok(metadata) = fs::metadata(path) {
-            file.as_file().set_permissions(metadata.permissions())?;
+        match fs::metadata(path) {
+            Ok(metadata) => {
+                give_to_owner(file.as_file(), &metadata)?;
+                file.as_file().set_permissions(metadata.permissions())?;
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
         }
         file.as_file().sync_all()?;
         file.persist(path)?;
@@ -135,14 +140,38 @@ pub fn replace(path: &Path, bytes: &[u8]) -> Result<(), Refusal> {
     written().map_err(|error| cannot("write", path, &error))
 }
 
+/// Makes a file that of whoever had the one in its place: the host that reads it runs as that user.
+fn give_to_owner(file: &fs::File, of: &fs::Metadata) -> io::Result<()> {
+    use std::os::unix::fs::MetadataExt;
+    let now = file.metadata()?;
+    if (now.uid(), now.gid()) == (of.uid(), of.gid()) {
+        return Ok(());
+    }
+    match std::os::unix::fs::fchown(file, Some(of.uid()), Some(of.gid())) {
+        Ok(()) => Ok(()),
+        // Its group alone is not ours to give, and the owner reads it all the same.
+        Err(_) if now.uid() == of.uid() => Ok(()),
+        Err(error) => {
+            Err(io::Error::new(error.kind(), format!("it belongs to another user, and would not any more ({error})")))
+        }
+    }
+}
+
 /// The file behind symbolic links, since replacing the link would take a user's dotfiles apart.
 ///
 /// # Errors
-/// When a link leads nowhere that can be told.
+/// When a link leads nowhere that can be told, or to nothing.
 pub fn resolved(path: &Path) -> Result<PathBuf, Refusal> {
     match path.canonicalize() {
         Ok(real) => Ok(real),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(path.to_owned()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => match fs::read_link(path) {
+            Ok(target) => Err(Refusal::new(
+                Class::Installation,
+                format!("{} is a symbolic link to {}, which is not there", shown(path), shown(&target)),
+                "make the file that it leads to (an empty one will do), or remove the link",
+            )),
+            Err(_) => Ok(path.to_owned()),
+        },
         Err(error) => Err(cannot("resolve", path, &error)),
     }
 }

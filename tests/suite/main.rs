@@ -7,6 +7,7 @@ mod support;
 mod arrivals;
 mod cli;
 mod commit;
+mod disarmed;
 mod embedded;
 mod encrypted;
 mod engine_fuzz;

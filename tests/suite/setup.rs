@@ -106,12 +106,23 @@ fn no_two_hosts_share_a_file() {
 #[test]
 fn every_file_that_holds_an_entry_is_guarded_against_the_agent() {
     let sandbox = Sandbox::new();
-    let world = sandbox.world("");
+    let elsewhere = sandbox.path("elsewhere");
     for host in &table().hosts {
-        let off = host.entry.off.iter().filter_map(|off| hosts::expanded(&world, host, &off.file));
-        let own = [Reach::User, Reach::Project].into_iter().filter_map(|reach| hosts::file(&world, host, reach));
-        for file in own.chain(off) {
-            assert!(tyran::command::tamper::written(&world, &file).is_some(), "{}", file.display());
+        let entry = &host.entry;
+        let xdg = entry.xdg.then_some("XDG_CONFIG_HOME");
+        let variables = [entry.moved_by.as_deref(), entry.home_by.as_deref(), xdg];
+        let worlds = std::iter::once(None).chain(variables.into_iter().flatten().map(Some)).map(|name| {
+            let mut world = sandbox.world("");
+            world.env.extend(name.map(|name| (name.into(), elsewhere.clone().into())));
+            world
+        });
+        for world in worlds {
+            let named = entry.off.iter().map(|off| &off.file).chain(&entry.also).chain(&entry.trust);
+            let other = named.filter_map(|named| hosts::expanded(&world, host, &named.replace('*', "some")));
+            let own = [Reach::User, Reach::Project].into_iter().filter_map(|reach| hosts::file(&world, host, reach));
+            for file in own.chain(other) {
+                assert!(tyran::command::tamper::written(&world, &file).is_some(), "{}: {}", host.id, file.display());
+            }
         }
     }
 }

@@ -8,12 +8,14 @@ use std::path::PathBuf;
 use bstr::{BStr, BString, ByteSlice};
 
 use super::git::{Call, nested, top};
+use super::git_globals;
 use super::git_verbs::{commits, options, publishing, sub_command};
 use super::meaning::{Changes, Meaning, Scene, arguments, inert};
 use super::options::{Arg, Options};
-use super::plan::CommitVerb;
+use super::plan::{CommitVerb, UploadRequest};
 use super::simple::{Certainty, Code, Effect, Value};
 use super::underway::Underway;
+use crate::text::SafeText;
 
 /// Verbs that make commits unless an option says otherwise.
 pub(super) fn commit_like(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, call: &Call) -> Effect {
@@ -40,6 +42,9 @@ pub(super) fn commit_like(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, call
     {
         meaning.commit(scene, context, CommitVerb::Other(call.verb.clone().into()), arguments(&call.args));
     }
+    if makes_none && !options.is_on("ff-only") && !options.is_on("dry-run") {
+        says(meaning, scene, call);
+    }
     if makes_none && options.is_off("verify") && matches!(call.verb.as_str(), "merge" | "pull" | "rebase") {
         scene.bypass(format!("git {} --no-verify", call.verb), "the same command without it, so that the hooks run");
     }
@@ -55,6 +60,26 @@ pub(super) fn commit_like(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, call
     }
     moves_branch(meaning, scene, call, &options);
     effect
+}
+
+/// A rebase, a pull and their kin make commits of what was recorded, and read, before; what they say themselves
+/// is new.
+fn says(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, call: &Call) {
+    let makes = matches!(call.verb.as_str(), "pull" | "rebase" | "filter-branch" | "history");
+    let Some(context) = call.context.as_ref().filter(|context| makes && git_globals::find(context).is_some()) else {
+        return;
+    };
+    let words: Vec<&[u8]> = call.args.iter().filter_map(|word| word.known().map(|word| word.as_bytes())).collect();
+    let request = UploadRequest {
+        tool: SafeText::new(&format!("git {}", call.verb)),
+        dir: context.dir.clone(),
+        files: Vec::new(),
+        texts: vec![words.join(&b" "[..]).into()],
+        package: None,
+        revisions: None,
+        local_only: true,
+    };
+    meaning.upload(scene, request);
 }
 
 /// `-n` and `--no-commit` are listed that way, so they read as `commit`, off.

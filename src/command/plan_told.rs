@@ -163,6 +163,13 @@ fn scanned(publish: &Publish) -> String {
                 (None, Some(revisions)) => format!("the revisions it takes:{}", words(&revisions.args)),
                 (None, None) => what,
             };
+            if upload.local_only && upload.revisions.is_none() && upload.files.is_empty() {
+                let dir = shown(&upload.dir);
+                return format!(
+                    "the words of `{}`, which makes commits of what was recorded before, in {dir}",
+                    upload.tool
+                );
+            }
             let where_to = if upload.local_only { "writes to a file or prints" } else { "uploads" };
             format!("what `{}` {where_to} ({what}), from {}", upload.tool, shown(&upload.dir))
         }

@@ -720,14 +720,21 @@ fn what_a_variable_makes_a_program_start_is_walked() {
 #[test]
 fn taking_a_secret_out_of_commits_that_were_not_pushed_is_no_publish() {
     let (_sandbox, world) = repository();
-    for line in [
-        "git rebase -i HEAD",
-        "git pull --rebase",
-        "git pull origin main",
-        "git filter-branch -f HEAD",
-        "git reset --hard HEAD",
-    ] {
+    for line in ["git reset --hard HEAD", "git pull --ff-only", "git rebase --abort", "git pull --dry-run"] {
         assert!(Line::new(world.clone()).run(line).plan.publishes.is_empty(), "{line}");
+    }
+    // What is made anew was recorded before; the words are new.
+    for (line, words) in [
+        ("git rebase -i HEAD", "-i HEAD"),
+        ("git rebase --onto a b", "--onto a b"),
+        ("git pull --rebase", "--rebase"),
+        ("git pull origin main", "origin main"),
+        ("git filter-branch -f HEAD", "-f HEAD"),
+    ] {
+        let seen = Line::new(world.clone()).run(line);
+        let [Publish::Upload(upload)] = seen.plan.publishes.as_slice() else { panic!("{line}: {:?}", seen.plan) };
+        assert!(upload.local_only && upload.files.is_empty() && upload.revisions.is_none(), "{line}");
+        assert_eq!(upload.texts, [words], "{line}");
     }
     for line in ["git merge x", "git cherry-pick x", "git revert HEAD", "git am x", "git commit --amend --no-edit"] {
         assert_eq!(Line::new(world.clone()).run(line).commits(), 1, "{line}");

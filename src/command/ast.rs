@@ -141,6 +141,13 @@ pub enum CommandKind {
         /// What runs.
         body: Box<Command>,
     },
+    /// zsh's `() { … } ARGUMENTS`: a function without a name, called at once.
+    Anonymous {
+        /// Its body.
+        body: Rc<Command>,
+        /// What it is called with.
+        arguments: Vec<Word>,
+    },
     /// zsh's `{ … } always { … }`.
     Always {
         /// What is tried.
@@ -304,6 +311,8 @@ pub enum Operation {
     Replace,
     /// `:offset`, `:offset:length`.
     Slice,
+    /// zsh's `:h`, `:t` …; the operand holds their letters.
+    Modify,
     /// `^`, `^^`, `,`, `,,`.
     Case {
         /// To upper case.

@@ -164,7 +164,7 @@ const INERT: &str = "
     killall lscpu lsblk lsusb lspci lsmod dmesg journalctl sysctl getconf locale localectl timedatectl ulimit
     printenv true false yes echo printf test [ :
     md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum cksum sum shasum md5 xxd hexdump od strings base64
-    base32 basenc
+    base32 basenc envsubst
     jq yq fx gron jless xmllint xpath csvtool mlr xsv qsv dasel htmlq pup
     ping ping6 traceroute tracepath dig nslookup host ip ifconfig ss netstat route arp nmcli
     tput clear reset stty tset infocmp toe script dircolors

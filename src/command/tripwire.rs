@@ -90,6 +90,12 @@ pub(super) fn may_publish(text: &[u8]) -> bool {
         || (text.find(b"git").is_some() && (text.find(b"push").is_some() || text.find(b"commit").is_some()))
 }
 
+/// Whether a publishing program stands in a text by its name.
+pub(super) fn names_program(text: &[u8]) -> bool {
+    let is_part = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
+    text.split(|byte| !is_part(*byte)).any(|word| is_one_of(word, PROGRAMS))
+}
+
 impl Walk<'_, '_> {
     /// Notes that the walk accounts for a span of the text given.
     pub(super) fn account(&mut self, span: Span) {

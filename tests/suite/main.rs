@@ -39,3 +39,4 @@ mod undone;
 mod upload;
 mod verbs;
 mod widest;
+mod zsh;

@@ -238,11 +238,11 @@ fn text_that_is_data_is_no_command() {
 #[test]
 fn directory_follows_cd_and_comes_back() {
     let sandbox = Sandbox::new();
-    for folder in ["a", "b", "a/c"] {
+    for folder in ["a", "b", "a/c", "first-one", "other-one"] {
         fs::create_dir(sandbox.path(folder)).unwrap();
     }
-    let dirs = |text: &str| {
-        let (_, recorder) = walked_in(text, &sandbox.world(""), Shell::Bash);
+    let dirs_in = |text: &str, shell| {
+        let (_, recorder) = walked_in(text, &sandbox.world(""), shell);
         let below = |dir: &PathBuf| dir.strip_prefix(sandbox.path("")).unwrap().display().to_string();
         recorder
             .commands
@@ -251,6 +251,7 @@ fn directory_follows_cd_and_comes_back() {
             .map(|seen| seen.dir.as_ref().map_or("?".to_owned(), below))
             .collect::<Vec<_>>()
     };
+    let dirs = |text: &str| dirs_in(text, Shell::Bash);
     assert_eq!(dirs("cd a && git x; cd c; git x; cd ../../b; git x; cd -; git x"), ["a", "a/c", "b", "a/c"]);
     assert_eq!(dirs("(cd a; git x); git x; { cd b; }; git x"), ["a", "", "b"]);
     assert_eq!(dirs("cd a | git x; cd b & git x"), ["", ""]);
@@ -263,6 +264,22 @@ fn directory_follows_cd_and_comes_back() {
     assert_eq!(dirs("cd \"$(head -1 d)\" && git x"), ["?"]);
     assert_eq!(dirs("CDPATH=a; cd c; git x; cd \"$OLDPWD\"; git x"), ["a/c", ""]);
     assert_eq!(dirs("cd a/..; git x; cd ./a/c/../; git x"), ["", "a"]);
+    // As bash 5.2 has the stack.
+    assert_eq!(dirs("pushd a; pushd ../b; pushd +1; git x; pushd +1; git x"), ["a", ""]);
+    assert_eq!(dirs("pushd a; pushd ../b; pushd -0; git x; pushd -0; git x"), ["", "a"]);
+    assert_eq!(dirs("pushd -n a; git x; popd; git x"), ["", "a"]);
+    assert_eq!(dirs("pushd a; pushd +7 || git x"), ["a"]);
+    assert_eq!(dirs("pushd a; popd +0; git x"), ["a", "?"]);
+    assert_eq!(dirs("shopt -s cdable_vars; q=$PWD/b; cd q; git x; cd ../a; git x"), ["b", "a"]);
+    assert_eq!(dirs("shopt -s cdable_vars; a=$PWD/b; cd a; git x"), ["a"]);
+    // Only a shell that a person types into enters a directory by its name.
+    assert_eq!(dirs("shopt -s autocd; ./a; git x"), ["a", ""]);
+    let dirs = |text: &str| dirs_in(text, Shell::Zsh);
+    assert_eq!(dirs("cd -q a; git x; pushd -q ../b; git x"), ["a", "b"]);
+    assert_eq!(dirs("cd first-one; cd first other; git x"), ["other-one"]);
+    assert_eq!(dirs("setopt auto_pushd; cd a; cd c; popd; git x; popd; git x"), ["a", ""]);
+    assert_eq!(dirs("q=$PWD/b; setopt CDABLE_VARS; cd q; git x"), ["b"]);
+    assert_eq!(dirs("cd a; cd -1; git x"), ["a", "?"]);
 }
 
 #[test]

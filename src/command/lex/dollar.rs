@@ -59,15 +59,21 @@ impl Reader {
                 let inner = self.double_quoted()?;
                 parts.part(Part::DoubleQuoted(inner));
             }
+            mark if self.at_zsh_mark(next) => {
+                self.pos = self.after(next + 1);
+                let name = self.name();
+                let part = self.plain_parameter(name, Some(mark), start, quoted)?;
+                parts.part(part);
+            }
             byte if is_name_start(byte) => {
                 self.pos = next;
                 let name = self.name();
-                let part = self.plain_parameter(name, start);
+                let part = self.plain_parameter(name, None, start, quoted)?;
                 parts.part(part);
             }
             byte if byte.is_ascii_digit() || is_special(byte) => {
                 self.pos = next + 1;
-                let part = self.plain_parameter(BString::new(vec![byte]), start);
+                let part = self.plain_parameter(BString::new(vec![byte]), None, start, quoted)?;
                 parts.part(part);
             }
             _ => {
@@ -78,8 +84,9 @@ impl Reader {
         Ok(())
     }
 
-    fn plain_parameter(&self, name: BString, start: usize) -> Part {
-        Part::Parameter(Rc::new(Parameter {
+    /// `$name` with what zsh lets stand around it.
+    fn plain_parameter(&mut self, name: BString, mark: Option<u8>, start: usize, quoted: bool) -> Read<Part> {
+        let mut parameter = Parameter {
             name,
             subscript: None,
             indirect: false,
@@ -87,7 +94,12 @@ impl Reader {
             operation: Operation::Plain,
             operand: Vec::new(),
             span: self.span_from(start),
-        }))
+        };
+        if let Some(mark) = mark {
+            self.zsh_mark(&mut parameter, mark);
+        }
+        self.zsh_trailer(&mut parameter, quoted)?;
+        Ok(Part::Parameter(Rc::new(parameter)))
     }
 
     /// The name that begins here, continuations inside it passed over.
@@ -345,6 +357,12 @@ impl Reader {
             b'#' => (Operation::RemovePrefix { longest: self.peek_second() == b'#' }, pattern),
             b'%' => (Operation::RemoveSuffix { longest: self.peek_second() == b'%' }, pattern),
             b'/' => (Operation::Replace, pattern),
+            // zsh: what begins with a letter is a modifier, and no offset.
+            b':' if self.dialect == Dialect::Zsh
+                && (self.peek_second().is_ascii_alphabetic() || self.peek_second() == b'&') =>
+            {
+                (Operation::Modify, word)
+            }
             b':' => (Operation::Slice, word),
             b'^' => (Operation::Case { upper: true, all: self.peek_second() == b'^' }, pattern),
             b',' => (Operation::Case { upper: false, all: self.peek_second() == b',' }, pattern),
@@ -373,7 +391,7 @@ impl Reader {
     }
 }
 
-fn is_special(byte: u8) -> bool {
+pub(super) fn is_special(byte: u8) -> bool {
     matches!(byte, b'@' | b'*' | b'#' | b'?' | b'-' | b'$' | b'!')
 }
 

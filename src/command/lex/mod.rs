@@ -12,6 +12,7 @@ pub(super) mod dollar;
 mod heredoc;
 mod quote;
 pub(super) mod word;
+mod zsh_dollar;
 
 use std::cell::Cell;
 use std::rc::Rc;

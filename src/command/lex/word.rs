@@ -85,7 +85,7 @@ impl Reader {
                 }
                 b'(' if place == Place::Regex => self.parenthesized(&mut parts)?,
                 b'|' | b'<' | b'>' | b';' if place == Place::Regex => self.literal_byte(&mut parts, byte),
-                b'(' if self.dialect == Dialect::Zsh && !parts.is_empty() && self.is_glob_group(place) => {
+                b'(' if self.dialect == Dialect::Zsh && self.is_glob_group(place, parts.is_empty()) => {
                     self.parenthesized(&mut parts)?;
                 }
                 _ if is_meta(byte) => break,
@@ -231,9 +231,17 @@ impl Reader {
         self.byte(next) != b')'
     }
 
-    /// Whether a `(` inside a word of zsh belongs to a pattern or its qualifiers, not to a function.
-    fn is_glob_group(&mut self, place: Place) -> bool {
-        place != Place::Assignment || self.byte(self.after(self.pos)) != b')'
+    /// Whether a `(` of zsh belongs to a word, as a pattern or its qualifiers, and not to a function.
+    fn is_glob_group(&mut self, place: Place, begins: bool) -> bool {
+        let mut next = self.after(self.pos);
+        while begins && matches!(self.byte(next), b' ' | b'\t') {
+            next += 1;
+        }
+        match place {
+            Place::Pattern | Place::Regex => true,
+            Place::Argument => self.byte(next) != b')',
+            Place::Assignment => !begins && self.byte(next) != b')',
+        }
     }
 
     /// `name=`, `name+=` or `name[…]=` when that is what has been read up to here.

@@ -109,7 +109,7 @@ impl Reader {
             return Ok(self.finish(CommandKind::Arithmetic(expression), start));
         }
         if self.dialect == Dialect::Zsh && self.peek_second() == b')' {
-            return self.anonymous_function();
+            return self.anonymous_function(start);
         }
         self.pos += 1;
         let list = self.filled_list()?;
@@ -174,6 +174,10 @@ impl Reader {
                 }
                 return Ok(CommandKind::If { arms, otherwise });
             }
+            if self.dialect == Dialect::Zsh && !self.at_keyword(b"then") && !self.at_closer() {
+                arms.push((condition, self.short_list()?));
+                return Ok(CommandKind::If { arms, otherwise });
+            }
             self.expect(b"then", "`then`")?;
             arms.push((condition, self.filled_list()?));
             if self.take_keyword(b"elif") {
@@ -191,6 +195,9 @@ impl Reader {
         let condition = self.filled_list()?;
         let body = match self.zsh_brace_body()? {
             Some(body) => body,
+            None if self.dialect == Dialect::Zsh && !self.at_keyword(b"do") && !self.at_closer() => {
+                self.short_list()?
+            }
             None => {
                 self.expect(b"do", "`do`")?;
                 let body = self.filled_list()?;
@@ -283,7 +290,7 @@ impl Reader {
             return Ok(body);
         }
         if self.dialect == Dialect::Zsh {
-            return self.single_command_list();
+            return self.short_list();
         }
         self.syntax("`do`")
     }
@@ -292,18 +299,23 @@ impl Reader {
         self.skip_blanks();
         let Some(subject) = self.word(Place::Argument)? else { return self.syntax("the word of a `case`") };
         self.skip_lines()?;
-        self.expect(b"in", "`in`")?;
+        let (close, what): (&[u8], _) = if self.dialect == Dialect::Zsh && self.take_keyword(b"{") {
+            (b"}", "`}`")
+        } else {
+            self.expect(b"in", "`in`")?;
+            (b"esac", "`esac`")
+        };
         let mut arms = Vec::new();
         loop {
             self.skip_lines()?;
-            if self.take_keyword(b"esac") {
+            if self.take_keyword(close) {
                 return Ok(CommandKind::Case { subject, arms });
             }
             let (arm, last) = self.case_arm()?;
             arms.push(arm);
             if last {
                 self.skip_lines()?;
-                self.expect(b"esac", "`esac`")?;
+                self.expect(close, what)?;
                 return Ok(CommandKind::Case { subject, arms });
             }
         }
@@ -365,7 +377,7 @@ impl Reader {
                 _ if place == Place::Regex => None,
                 (b'&', b'&') => Some(b"&&"),
                 (b'|', b'|') => Some(b"||"),
-                (b'(', _) => Some(b"("),
+                (b'(', _) if place != Place::Pattern || self.dialect == Dialect::Bash => Some(b"("),
                 (b')', _) => Some(b")"),
                 (b'<', next) if next != b'(' => Some(b"<"),
                 (b'>', next) if next != b'(' => Some(b">"),
@@ -404,6 +416,9 @@ impl Reader {
         self.skip_blanks();
         if self.peek() == b'(' && self.function_parentheses().is_none() && words.is_empty() {
             return self.syntax("name of a function");
+        }
+        if words.is_empty() && self.dialect == Dialect::Zsh {
+            return self.anonymous_body(start);
         }
         self.function_body(words, start)
     }

@@ -6,7 +6,6 @@
 //! read nevertheless (patterns without `extglob`, an empty `then`): that lists more, never less.
 
 mod compound;
-use compound::Keyword;
 mod redirect;
 mod zsh;
 
@@ -88,6 +87,9 @@ impl Reader {
     fn line(&mut self) -> Read<List> {
         let mut list = List::default();
         loop {
+            if self.skip_empty_commands() && matches!(self.peek(), b'\n' | 0) {
+                return Ok(list);
+            }
             let mut item = self.and_or()?;
             let separator = self.separator(&mut item);
             list.items.push(item);
@@ -103,6 +105,9 @@ impl Reader {
         let mut list = List::default();
         loop {
             self.skip_lines()?;
+            while self.skip_empty_commands() {
+                self.skip_lines()?;
+            }
             if self.at_closer() {
                 return Ok(list);
             }
@@ -192,6 +197,10 @@ impl Reader {
                 return Ok(AndOr { first, rest, background: false });
             };
             self.skip_lines()?;
+            if self.dialect == Dialect::Zsh && self.at_closer() {
+                // zsh lets a list end in `&&` or `||`.
+                return Ok(AndOr { first, rest, background: false });
+            }
             rest.push((joint, self.pipeline()?));
         }
     }
@@ -303,7 +312,11 @@ impl Reader {
                 command.redirects.push(redirect);
                 continue;
             }
-            if self.peek() == b'(' && self.is_function_head(&simple) && command.redirects.is_empty() {
+            if self.peek() == b'('
+                && self.is_function_head(&simple)
+                && command.redirects.is_empty()
+                && self.is_head_end()
+            {
                 return self.function_after_names(simple.words, start);
             }
             if self.dialect == Dialect::Zsh && self.at_keyword(b"}") {

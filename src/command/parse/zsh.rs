@@ -1,7 +1,8 @@
 //! Forms that only zsh has. Each is tried only in its dialect, so that bash's rules stay exact.
 
-use super::Keyword;
-use crate::command::ast::{AndOr, Command, CommandKind, List, Part, Pipeline, Word};
+use std::rc::Rc;
+
+use crate::command::ast::{Command, CommandKind, List, Part, Word};
 use crate::command::lex::word::Place;
 use crate::command::lex::{Dialect, Read, Reader};
 
@@ -65,21 +66,58 @@ impl Reader {
         Ok(CommandKind::ForArithmetic { header: vec![Part::DoubleQuoted(count.parts)], body })
     }
 
-    /// A single command where a list could stand (`for x (a b) COMMAND`).
-    pub(super) fn single_command_list(&mut self) -> Read<List> {
-        let command = self.command()?;
-        let first = Pipeline { negated: false, commands: vec![command] };
-        Ok(List { items: vec![AndOr { first, rest: Vec::new(), background: false }] })
+    /// Commands joined by `&&`, `||` and `|` where a list could stand (`for x (a b) COMMAND && COMMAND`).
+    pub(super) fn short_list(&mut self) -> Read<List> {
+        Ok(List { items: vec![self.and_or()?] })
     }
 
-    /// `() { … }`: runs at once.
-    pub(super) fn anonymous_function(&mut self) -> Read<Command> {
+    /// `() { … } ARGUMENTS`, which runs at once; stands at its `(`.
+    pub(super) fn anonymous_function(&mut self, start: usize) -> Read<Command> {
         self.pos = self.after(self.pos) + 1;
+        self.anonymous_body(start)
+    }
+
+    /// The body of a function without a name, and the words that it is called with.
+    pub(super) fn anonymous_body(&mut self, start: usize) -> Read<Command> {
         self.skip_lines()?;
-        let start = self.pos;
-        match self.keyword()? {
-            Some(keyword @ Keyword::Group) => self.compound(keyword, start),
-            _ => self.syntax("body of a function"),
+        let body = Rc::new(self.command()?);
+        let mut arguments = Vec::new();
+        if !matches!(body.kind, CommandKind::Simple(_)) {
+            loop {
+                self.skip_blanks();
+                if self.at_closer() {
+                    break;
+                }
+                match self.word(Place::Argument)? {
+                    Some(word) => arguments.push(word),
+                    None => break,
+                }
+            }
         }
+        Ok(self.finish(CommandKind::Anonymous { body, arguments }, start))
+    }
+
+    /// Passes over the `;` of commands that are not there, which zsh allows; whether there were some.
+    pub(super) fn skip_empty_commands(&mut self) -> bool {
+        let mut passed = false;
+        while self.dialect == Dialect::Zsh && self.peek() == b';' && !matches!(self.peek_second(), b';' | b'&' | b'|') {
+            self.pos += 1;
+            self.skip_blanks();
+            passed = true;
+        }
+        passed
+    }
+
+    /// Whether the `(` behind words ends the head of a function. In zsh it may begin a pattern as well.
+    pub(super) fn is_head_end(&mut self) -> bool {
+        if self.dialect != Dialect::Zsh {
+            return true;
+        }
+        let start = self.pos;
+        self.pos += 1;
+        self.skip_blanks();
+        let ends = self.peek() == b')';
+        self.pos = start;
+        ends
     }
 }

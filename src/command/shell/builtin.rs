@@ -49,6 +49,7 @@ impl Walk<'_, '_> {
             b"printf" => self.printf(arguments, shell),
             b"echo" => self.echo(arguments, shell),
             b"print" if shell.dialect == Dialect::Zsh => self.echo(arguments, shell),
+            b"emulate" if shell.dialect == Dialect::Zsh => self.emulate(arguments, shell),
             b"test" | b"[" => self.test(arguments, shell),
             b"exit" | b"logout" | b"bye" if name != "bye" || shell.dialect == Dialect::Zsh => Ends::nothing(shell),
             b"return" => self.leave_function(shell),
@@ -67,7 +68,7 @@ impl Walk<'_, '_> {
             }
             b"wait" | b"jobs" | b"fg" | b"bg" | b"kill" | b"disown" | b"suspend" | b"umask" | b"ulimit" | b"times"
             | b"caller" | b"bind" | b"compopt" | b"help" | b"autoload" | b"zmodload" | b"zstyle" | b"bindkey"
-            | b"compdef" | b"zle" | b"emulate"
+            | b"compdef" | b"zle"
                 if is_builtin_of(name, shell.dialect) =>
             {
                 self.subscripts_of(arguments, &mut shell);
@@ -286,9 +287,10 @@ impl Walk<'_, '_> {
                     b'f' => shell.options.no_glob = on,
                     b'a' => shell.options.all_export = on,
                     b'k' => shell.options.keyword = on,
+                    b'y' if shell.dialect == Dialect::Zsh => shell.options.word_split = on,
                     b'o' => {
                         if let Some(name) = rest.first().and_then(Value::known) {
-                            set_named(&mut shell, name, on);
+                            set_option(&mut shell, name, on);
                         }
                         rest = rest.get(1..).unwrap_or_default();
                     }
@@ -324,15 +326,30 @@ impl Walk<'_, '_> {
 
     fn zsh_options(&mut self, arguments: &[Value], on: bool, mut shell: Shell) -> Ends {
         for name in arguments.iter().filter_map(Value::known) {
-            let plain: BString =
-                name.to_lowercase().into_iter().filter(|byte| *byte != b'_').collect::<Vec<u8>>().into();
-            let (plain, on) = match plain.strip_prefix(b"no") {
-                Some(rest) => (BString::from(rest), !on),
-                None => (plain, on),
-            };
-            set_named(&mut shell, plain.as_bstr(), on);
+            set_option(&mut shell, name, on);
         }
         Ends::success(shell)
+    }
+
+    /// `emulate MODE`: the options of another shell, from now on or for the code of `-c`.
+    fn emulate(&mut self, arguments: &[Value], mut shell: Shell) -> Ends {
+        let options = Options::read(arguments, b"c");
+        let Some((mode, rest)) = options.operands.split_first() else { return self.printing("a shell's name", shell) };
+        let is_zsh = mode.known().is_some_and(|mode| mode == "zsh");
+        // `-c CODE` may stand behind the mode too.
+        let code = options.value(b'c').or_else(|| {
+            let at = rest.iter().position(|word| word.known().is_some_and(|word| word == "-c"))?;
+            rest.get(at + 1)
+        });
+        let before = (shell.dialect, shell.options);
+        shell.options.word_split = !is_zsh;
+        shell.options.ksh_arrays = !is_zsh;
+        let Some(code) = code else { return Ends::success(shell) };
+        shell.dialect = if is_zsh { Dialect::Zsh } else { Dialect::Bash };
+        let (mut success, mut failure) = self.run_value(code, shell, "emulate -c").split();
+        (success.dialect, success.options) = before;
+        (failure.dialect, failure.options) = before;
+        Ends::of(success, failure)
     }
 
     fn shift(&mut self, arguments: &[Value], mut shell: Shell) -> Ends {
@@ -405,10 +422,7 @@ impl Ends {
 }
 
 fn is_builtin_of(name: &BStr, dialect: Dialect) -> bool {
-    let zsh_only = matches!(
-        name.as_bytes(),
-        b"autoload" | b"zmodload" | b"zstyle" | b"bindkey" | b"compdef" | b"zle" | b"emulate"
-    );
+    let zsh_only = matches!(name.as_bytes(), b"autoload" | b"zmodload" | b"zstyle" | b"bindkey" | b"compdef" | b"zle");
     !zsh_only || dialect == Dialect::Zsh
 }
 
@@ -423,6 +437,19 @@ fn levels(arguments: &[Value]) -> usize {
         .and_then(|text| text.to_str().ok())
         .and_then(|text| text.parse().ok())
         .unwrap_or(1)
+}
+
+/// An option by its name, which zsh spells in many ways.
+fn set_option(shell: &mut Shell, name: &BStr, on: bool) {
+    if shell.dialect == Dialect::Bash {
+        return set_named(shell, name, on);
+    }
+    let plain: BString = name.to_lowercase().into_iter().filter(|byte| *byte != b'_').collect::<Vec<u8>>().into();
+    let (plain, on) = match plain.strip_prefix(b"no") {
+        Some(rest) => (BString::from(rest), !on),
+        None => (plain, on),
+    };
+    set_named(shell, plain.as_bstr(), on);
 }
 
 fn set_named(shell: &mut Shell, name: &BStr, on: bool) {
@@ -441,6 +468,10 @@ fn set_named(shell: &mut Shell, name: &BStr, on: bool) {
         b"nullglob" => shell.options.null_glob = on,
         b"dotglob" | b"globdots" => shell.options.dot_glob = on,
         b"autocd" => shell.options.auto_cd = on,
+        b"autopushd" => shell.options.auto_pushd = on,
+        b"cdable_vars" | b"cdablevars" => shell.options.cdable_vars = on,
+        b"shwordsplit" => shell.options.word_split = on,
+        b"ksharrays" => shell.options.ksh_arrays = on,
         _ => {}
     }
 }

@@ -10,6 +10,7 @@ use super::flow::lost;
 use super::redirect::path_bytes;
 use super::state::{Content, Dirs, Shell, known, unknown};
 use super::{Ends, Walk};
+use crate::command::lex::Dialect;
 use crate::command::simple::{Value, to_os_string};
 
 /// Whether a directory can be entered when the line gets there.
@@ -22,6 +23,15 @@ enum Entry {
 
 impl Walk<'_, '_> {
     pub(in crate::command) fn change_directory(&mut self, arguments: &[Value], shell: Shell) -> Ends {
+        let here = shell.options.auto_pushd.then(|| shell.dirs.clone());
+        let ends = self.changed_directory(arguments, shell);
+        let Some(here) = here else { return ends };
+        let (mut success, failure) = ends.split();
+        Rc::make_mut(&mut success.stack).push(here);
+        Ends::of(success, failure)
+    }
+
+    fn changed_directory(&mut self, arguments: &[Value], shell: Shell) -> Ends {
         let mut physical = false;
         let mut rest = arguments;
         while let Some(word) = rest.first().and_then(Value::known) {
@@ -53,7 +63,20 @@ impl Walk<'_, '_> {
                 self.print(Printed::Unknown("the directory that `cd -` enters".into()), &shell);
                 self.enter(&old, physical, shell)
             }
+            [only] if shell.dialect == Dialect::Zsh && is_entry(only) => {
+                Ends::of(self.moved(&shell, lost("an entry of the directory stack")), shell)
+            }
             [only] => self.enter(only, physical, shell),
+            [old, new] if shell.dialect == Dialect::Zsh => {
+                let here = self.content(BStr::new("PWD"), &shell);
+                let target = match (here, old.known(), new.known()) {
+                    (Content::Scalar(Value::Known(here)), Some(old), Some(new)) if !old.is_empty() => {
+                        known(here.replacen(old, new, 1))
+                    }
+                    _ => unknown("a part of the directory that `cd` replaces", self.span_range()),
+                };
+                self.enter(&target, physical, shell)
+            }
             // bash calls more than one an error.
             [first, ..] if first.known().is_some() && !super::flow::any_many(rest) => Ends::failure(shell),
             [..] => self.enter(&unknown("the words of `cd`", self.span_range()), physical, shell),
@@ -75,7 +98,11 @@ impl Walk<'_, '_> {
         }
         let mut dirs: Option<Dirs> = None;
         let mut entry = None;
-        for candidate in self.targets(text, &shell) {
+        let mut targets = self.targets(text, &shell);
+        if let Some(named) = self.named_by_variable(text, &targets, &shell) {
+            targets = vec![named];
+        }
+        for candidate in targets {
             let (entered, found) = match candidate {
                 Some(path) => {
                     let path = if physical { path.canonicalize().unwrap_or(path) } else { path };
@@ -123,6 +150,22 @@ impl Walk<'_, '_> {
         targets
     }
 
+    /// `cdable_vars`: the directory that a variable of this name holds, where there is none of the name itself.
+    fn named_by_variable(&self, text: &BStr, targets: &[Option<PathBuf>], shell: &Shell) -> Option<Option<PathBuf>> {
+        let missing = |target: &Option<PathBuf>| target.as_ref().is_some_and(|path| self.entry(path) == Entry::Missing);
+        if !shell.options.cdable_vars || !targets.iter().all(missing) {
+            return None;
+        }
+        match self.content(text, shell) {
+            Content::Scalar(Value::Known(path)) => {
+                let path = PathBuf::from(to_os_string(path));
+                Some(shell.dirs.single().map(|here| cleaned(&here.join(path))))
+            }
+            Content::Unset => None,
+            Content::Scalar(Value::Unknown(_)) | Content::Array(_) | Content::UnknownArray(_) => Some(None),
+        }
+    }
+
     fn along_cdpath(&self, path: &Path, shell: &Shell) -> Option<Option<PathBuf>> {
         match shell.variable(self.world, BStr::new("CDPATH")) {
             Content::Unset => None,
@@ -163,8 +206,7 @@ impl Walk<'_, '_> {
     }
 
     pub(in crate::command) fn push_directory(&mut self, arguments: &[Value], shell: Shell) -> Ends {
-        let operands: Vec<&Value> =
-            arguments.iter().filter(|word| word.known().is_none_or(|word| word != "-n" && word != "--")).collect();
+        let (stays, operands) = stack_words(arguments);
         self.print(Printed::Unknown("the directory stack".into()), &shell);
         match operands.as_slice() {
             [] => {
@@ -178,9 +220,15 @@ impl Walk<'_, '_> {
                     None => Ends::failure(shell),
                 }
             }
-            [only] if only.known().is_some_and(|word| word.starts_with(b"+") || word.starts_with(b"-")) => {
-                let rotated = self.moved(&shell, lost("a rotated directory stack"));
-                Ends::of(rotated, shell)
+            [only] if is_entry(only) => self.rotate(only, stays, shell),
+            [only, ..] if stays => {
+                let below = match only.known().map(|text| self.targets(text, &shell)).as_deref() {
+                    Some([Some(path)]) => Dirs::one(path.clone()),
+                    Some(_) | None => lost("a directory on the stack"),
+                };
+                let mut pushed = shell;
+                Rc::make_mut(&mut pushed.stack).push(below);
+                Ends::Same(pushed)
             }
             [only, ..] => {
                 let here = shell.dirs.clone();
@@ -191,10 +239,31 @@ impl Walk<'_, '_> {
         }
     }
 
+    /// `pushd +N`, `pushd -N`: the stack turned until that entry is its top, which is entered.
+    fn rotate(&mut self, entry: &Value, stays: bool, shell: Shell) -> Ends {
+        // From the top on, with the current directory first.
+        let mut list: Vec<Dirs> = std::iter::once(&shell.dirs).chain(shell.stack.iter().rev()).cloned().collect();
+        let Some(at) = entry.known().and_then(|word| entry_index(word, list.len())).filter(|_| !stays) else {
+            let rotated = self.moved(&shell, lost("a rotated directory stack"));
+            return Ends::of(rotated, shell);
+        };
+        if at >= list.len() {
+            return Ends::failure(shell);
+        }
+        list.rotate_left(at);
+        let top = list.remove(0);
+        let mut rotated = self.moved(&shell, top);
+        list.reverse();
+        rotated.stack = Rc::new(list);
+        Ends::success(rotated)
+    }
+
     pub(in crate::command) fn pop_directory(&mut self, arguments: &[Value], shell: Shell) -> Ends {
+        let (stays, operands) = stack_words(arguments);
         self.print(Printed::Unknown("the directory stack".into()), &shell);
-        if !arguments.is_empty() {
-            let gone = self.moved(&shell, lost("a rotated directory stack"));
+        if stays || !operands.is_empty() {
+            let mut gone = self.moved(&shell, lost("a rotated directory stack"));
+            gone.stack = Rc::new(vec![lost("a rotated directory stack")]);
             return Ends::of(gone, shell);
         }
         let mut popped = shell.clone();
@@ -216,6 +285,28 @@ impl Walk<'_, '_> {
         self.print(printed, &shell);
         Ends::success(shell)
     }
+}
+
+/// The words of `pushd` and `popd` without their options, and whether `-n` is one of these.
+fn stack_words(arguments: &[Value]) -> (bool, Vec<&Value>) {
+    let is_option = |word: &&Value| word.known().is_some_and(|word| matches!(word.as_bytes(), b"-n" | b"-q" | b"--"));
+    let stays = arguments.iter().filter(is_option).any(|word| word.known().is_some_and(|word| word == "-n"));
+    (stays, arguments.iter().filter(|word| !is_option(word)).collect())
+}
+
+/// `+N`, `-N`.
+fn is_entry(word: &Value) -> bool {
+    word.known().is_some_and(|word| {
+        let digits = word.strip_prefix(b"+").or_else(|| word.strip_prefix(b"-"));
+        digits.is_some_and(|digits| !digits.is_empty() && digits.iter().all(u8::is_ascii_digit))
+    })
+}
+
+/// The place of such an entry in a stack of so many, from its top.
+fn entry_index(word: &BStr, length: usize) -> Option<usize> {
+    let (sign, digits) = word.split_first()?;
+    let number: usize = digits.to_str().ok()?.parse().ok()?;
+    if *sign == b'+' { Some(number) } else { length.checked_sub(1)?.checked_sub(number) }
 }
 
 /// A path without `.` and `..`, as bash keeps `$PWD`: `..` takes off a name, whatever it links to.

@@ -7,6 +7,7 @@ use super::{Ends, Walk};
 use crate::command::ast::{Redirect, Simple, Span, Word};
 use crate::command::lex::Dialect;
 use crate::command::simple::{Redirection, Value};
+use crate::command::words::zsh::{has_zsh_arrays, key_of};
 
 /// Most elements of an array that are kept.
 const MAX_ELEMENTS: usize = 4096;
@@ -59,7 +60,7 @@ impl Walk<'_, '_> {
         let outer_here = self.here;
         self.here = self.span.unwrap_or(span);
         let pasted = std::mem::take(&mut self.pasted);
-        let words = self.words(&simple.words, &mut shell);
+        let words = self.words_of_command(&simple.words, &mut shell);
         let outside = shell.descriptors.clone();
         let opened = self.open(redirects, &mut shell);
         let ends = if words.is_empty() {
@@ -106,6 +107,17 @@ impl Walk<'_, '_> {
         ends
     }
 
+    /// The words of a command; behind zsh's `noglob` no file names are looked for.
+    fn words_of_command(&mut self, words: &[Word], shell: &mut Shell) -> Vec<Value> {
+        let noglob = shell.dialect == Dialect::Zsh
+            && words.first().and_then(crate::command::parse::plain_text).is_some_and(|name| name == b"noglob");
+        let before = shell.options.no_glob;
+        shell.options.no_glob |= noglob;
+        let values = self.words(words, shell);
+        shell.options.no_glob = before;
+        values
+    }
+
     /// Assignments before a command: exported to it, and undone afterwards.
     fn assign_for_command(&mut self, assignments: &[Word], shell: &mut Shell) -> Vec<(BString, Option<Variable>)> {
         let mut before = Vec::new();
@@ -125,7 +137,9 @@ impl Walk<'_, '_> {
         if let Some(elements) = &head.array {
             let content = self.array(elements, shell);
             let content = if head.append { appended(self.content(name, shell), content) } else { content };
-            shell.set(self.world, name, content);
+            if !self.assign_view(name, &content, shell) {
+                shell.set(self.world, name, content);
+            }
             return;
         }
         let value = self.assigned(&assignment.parts, shell);
@@ -148,12 +162,18 @@ impl Walk<'_, '_> {
                         std::rc::Rc::make_mut(&mut shell.aliases).insert(key.clone(), text.clone());
                     }
                 }
+                let key = match key.known().filter(|_| has_zsh_arrays(shell)) {
+                    Some(index) => zsh_key(&before, index),
+                    None => key,
+                };
                 with_element(before, &key, value)
             }
             None if head.append => joined(before, value),
             None => Content::Scalar(value),
         };
-        shell.set(self.world, name, content);
+        if !self.assign_view(name, &content, shell) {
+            shell.set(self.world, name, content);
+        }
     }
 
     /// What an interactive shell, or one that traces, runs because of a variable's text.
@@ -331,6 +351,15 @@ fn with_element(before: Content, key: &Value, value: Value) -> Content {
     };
     place(&mut elements, key.to_owned(), value);
     Content::Array(elements)
+}
+
+/// The key of an element of zsh's arrays; what is not an array yet has letters, and keys may be words.
+fn zsh_key(before: &Content, index: &BStr) -> Value {
+    let is_array = matches!(before, Content::Unset | Content::Array(_));
+    match key_of(index).filter(|_| is_array) {
+        Some(key) => Value::Known(key),
+        None => super::state::unknown("an element whose place is not known", 0..0),
+    }
 }
 
 /// `name+=value` for strings.

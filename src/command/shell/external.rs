@@ -362,7 +362,8 @@ impl Walk<'_, '_> {
             let (entered, _) =
                 self.change_directory(&[known("--"), Value::Known(name.to_owned())], shell.clone()).split();
             if !entered.dead && shell.options.auto_cd {
-                return Ends::Same(entered);
+                // Only a shell that a person types into enters it.
+                return Ends::Same(entered.merge(shell));
             }
         }
         self.hand_over(&call, Program::Absent, &shell)

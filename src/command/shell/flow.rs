@@ -187,6 +187,7 @@ impl Walk<'_, '_> {
                 Ends::success(shell)
             }
             CommandKind::Coprocess { name, body } => self.coprocess(name.as_ref(), body, shell),
+            CommandKind::Anonymous { body, arguments } => self.anonymous(body, arguments, shell),
             CommandKind::Always { body, finally } => {
                 let ends = self.list(body, shell);
                 let mut after = ends.merged();
@@ -203,6 +204,7 @@ impl Walk<'_, '_> {
             CommandKind::For { words, .. } => {
                 words.iter().flatten().for_each(|word| self.account(word.span));
             }
+            CommandKind::Anonymous { arguments, .. } => arguments.iter().for_each(|word| self.account(word.span)),
             CommandKind::Case { subject, arms } => {
                 self.account(subject.span);
                 arms.iter().flat_map(|arm| &arm.patterns).for_each(|word| self.account(word.span));

@@ -6,7 +6,7 @@ use bstr::{BStr, BString, ByteSlice};
 
 use super::state::{Arguments, Function, Shell, many, unknown};
 use super::{Ends, Walk};
-use crate::command::ast::{Command, Span};
+use crate::command::ast::{Command, Span, Word};
 use crate::command::simple::Value;
 
 impl Walk<'_, '_> {
@@ -28,6 +28,14 @@ impl Walk<'_, '_> {
     /// The functions that a name may stand for, unless it can only be a program.
     pub(in crate::command) fn function_named(&self, name: &BStr, shell: &Shell) -> Option<Vec<Rc<Function>>> {
         shell.functions.get(name).filter(|functions| !functions.is_empty()).cloned()
+    }
+
+    /// A function without a name: it is called where it stands, and never again.
+    pub(in crate::command) fn anonymous(&mut self, body: &Rc<Command>, arguments: &[Word], mut shell: Shell) -> Ends {
+        let arguments = self.words(arguments, &mut shell);
+        let exported = std::cell::Cell::new(false);
+        let function = Rc::new(Function { body: Rc::clone(body), exported, in_given_text: self.in_given_text });
+        self.call_one(&function, arguments, body.span, shell)
     }
 
     /// Calls each function that the name may stand for.

@@ -188,7 +188,7 @@ impl<'w, 'v> Walk<'w, 'v> {
         let mut reader = match Reader::new(text, dialect) {
             Ok(reader) => reader,
             Err(stop) => {
-                self.stopped(stop, text, 0);
+                self.stopped(stop, text, 0, dialect);
                 return self.plan;
             }
         };
@@ -226,7 +226,7 @@ impl<'w, 'v> Walk<'w, 'v> {
                 Ok(None) => return ends.unwrap_or(Ends::Same(shell)),
                 Err(stop) => {
                     if outermost {
-                        self.stopped(stop, text, reader.position());
+                        self.stopped(stop, text, reader.position(), shell.dialect);
                     } else {
                         self.stopped_inside(stop, text);
                     }
@@ -351,12 +351,14 @@ impl<'w, 'v> Walk<'w, 'v> {
     }
 
     /// The text given cannot be read further.
-    fn stopped(&mut self, stop: Stop, text: &[u8], position: usize) {
+    fn stopped(&mut self, stop: Stop, text: &[u8], position: usize, dialect: Dialect) {
         match stop {
             Stop::Syntax { what, at } => {
                 self.plan.parsed = Parsed::Partial;
                 let rest = text.get(position.min(text.len())..).unwrap_or_default();
-                if super::tripwire::may_publish(rest) {
+                // What is not read as zsh may still be zsh, and run.
+                let may_run = dialect == Dialect::Zsh && super::tripwire::names_program(text);
+                if may_run || super::tripwire::may_publish(rest) {
                     self.unknown(format!("a syntax error: {what} expected"), at as usize..text.len());
                 }
             }

@@ -141,7 +141,7 @@ impl Walk<'_, '_> {
         if text.is_err()
             && let Some(name) = file.known()
             && let Some(path) = self.absolute(name, shell)
-            && !name.starts_with(b"/dev/")
+            && !super::redirect::is_device(name)
             && path.symlink_metadata().is_err()
             && self.disk.seen(&path) == FileSeen::AsOnDisk
         {

@@ -255,8 +255,7 @@ impl Walk<'_, '_> {
     }
 
     fn opens_file(&mut self, fd: u32, target: &Value, append: bool, shell: &Shell, opened: &mut Opened) {
-        let device =
-            target.known().is_some_and(|path| path.starts_with(b"/dev/") || path.starts_with(b"/proc/self/fd/"));
+        let device = target.known().is_some_and(|path| is_device(path) || path.starts_with(b"/proc/self/fd/"));
         if device {
             if fd == 1 && target.known().is_none_or(|path| path != "/dev/stdout" && path != "/dev/fd/1") {
                 opened.out = Out::Nowhere;
@@ -402,6 +401,11 @@ fn text_input(text: &Value, end: &[u8]) -> Stdin {
         Value::Known(text) => Stdin::Text([text.as_bytes(), end].concat()),
         Value::Unknown(value) => Stdin::Unknown(value.why.clone()),
     }
+}
+
+/// Whether a path is a device's. What lies in shared memory are files like others.
+pub(in crate::command) fn is_device(path: &BStr) -> bool {
+    path.starts_with(b"/dev/") && !path.starts_with(b"/dev/shm/")
 }
 
 /// The descriptor that a path like `/dev/fd/3` leads to.

@@ -113,6 +113,12 @@ pub struct Options {
     pub errexit: bool,
     pub all_export: bool,
     pub auto_cd: bool,
+    pub auto_pushd: bool,
+    pub cdable_vars: bool,
+    /// zsh: unquoted values are split.
+    pub word_split: bool,
+    /// zsh: arrays count from nought, and stand for their first element.
+    pub ksh_arrays: bool,
     pub posix: bool,
     pub keyword: bool,
 }

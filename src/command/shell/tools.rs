@@ -181,7 +181,7 @@ impl Walk<'_, '_> {
         let bytes = self.stdin_text(&stdin).ok();
         self.pasted.truncate(pasted);
         for operand in options.operands {
-            let device = operand.known().is_some_and(|path| path.starts_with(b"/dev/"));
+            let device = operand.known().is_some_and(super::redirect::is_device);
             if !device {
                 self.write_file(operand, append, bytes.clone(), &shell);
             }

@@ -12,6 +12,7 @@ pub mod fields;
 mod glob;
 mod parameter;
 pub mod pattern;
+pub(super) mod zsh;
 
 use bstr::{BStr, BString, ByteSlice};
 
@@ -186,7 +187,7 @@ impl Walk<'_, '_> {
                 Part::Parameter(parameter) => self.parameter(parameter, quoted, mode, shell, out),
                 Part::Substitution(substitution) => {
                     let value = self.substitution(substitution, shell);
-                    self.expanded(&value, quoted, mode, shell, out);
+                    self.split_or_whole(&value, quoted, mode, shell, out);
                 }
                 Part::Process(process) => {
                     let path = self.process(process, shell);
@@ -200,14 +201,21 @@ impl Walk<'_, '_> {
         }
     }
 
-    /// The result of an expansion: split when it is not quoted.
+    /// The value of a parameter: split when it is not quoted, save in zsh.
     pub(super) fn expanded(&mut self, value: &Value, quoted: bool, mode: Mode, shell: &Shell, out: &mut Fields) {
+        match value {
+            Value::Known(text) if shell.dialect == Dialect::Zsh && !shell.options.word_split => out.text(text, true),
+            Value::Known(_) | Value::Unknown(_) => self.split_or_whole(value, quoted, mode, shell, out),
+        }
+    }
+
+    /// The result of an expansion: split when it is not quoted.
+    fn split_or_whole(&mut self, value: &Value, quoted: bool, mode: Mode, shell: &Shell, out: &mut Fields) {
         if quoted || mode == Mode::Single {
             out.value(value, true);
             return;
         }
         match value {
-            Value::Known(text) if shell.dialect == Dialect::Zsh => out.text(text, true),
             Value::Known(text) => match self.separators(shell) {
                 Some(separators) => out.split(text, &separators),
                 None => out.value(&many("split at an IFS that is not known", 0..0), false),

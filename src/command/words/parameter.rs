@@ -8,7 +8,7 @@ use super::pattern::{prefix_length, suffix_start};
 use super::{Mode, Walk};
 use crate::command::ast::{Operation, Parameter, Part};
 use crate::command::lex::word::is_identifier;
-use crate::command::lex::{Ansi, decode_ansi};
+use crate::command::lex::{Ansi, Dialect, decode_ansi};
 use crate::command::shell::state::{Content, Shell, known, many, unknown};
 use crate::command::simple::Value;
 
@@ -70,7 +70,7 @@ const MADE_UP: &[&str] = &[
 ];
 
 /// What a parameter stands for.
-enum Found {
+pub(super) enum Found {
     /// One value, or nothing.
     One(Content),
     /// `$@`, `${a[@]}`: a word each.
@@ -144,7 +144,10 @@ impl Walk<'_, '_> {
             }
             return;
         }
-        let values = self.operated_each(parameter, values, shell);
+        let mut values = self.operated_each(parameter, values, shell);
+        if shell.dialect == Dialect::Zsh && !quoted {
+            values.retain(|value| value.known().is_none_or(|text| !text.is_empty()));
+        }
         for (index, value) in values.iter().enumerate() {
             if index > 0 && mode == Mode::Words {
                 out.end();
@@ -268,6 +271,7 @@ impl Walk<'_, '_> {
             | Operation::RemoveSuffix { .. }
             | Operation::Replace
             | Operation::Slice
+            | Operation::Modify
             | Operation::Case { .. } => Some(self.edited(parameter, value, shell)),
             Operation::Transform(kind) => Some(self.transformed(kind, value, shell, span)),
             Operation::Names => Some(many("names of variables", span)),
@@ -299,6 +303,10 @@ impl Walk<'_, '_> {
             }),
             Operation::Replace => self.replaced(&parameter.operand, &text, shell),
             Operation::Slice => self.slice_bounds(&parameter.operand, shell).and_then(|bounds| slice(&text, bounds)),
+            Operation::Modify => {
+                let letters = self.single(&parameter.operand, shell);
+                letters.known().and_then(|letters| super::zsh::modified(&text, letters))
+            }
             Operation::Case { upper, all } => {
                 let every = self.single(&parameter.operand, shell).known().is_some_and(|operand| operand.is_empty());
                 every.then(|| recased(&text, upper, all))
@@ -387,6 +395,9 @@ impl Walk<'_, '_> {
         }
         if let Some(subscript) = &parameter.subscript {
             let key = self.single(subscript, shell);
+            if super::zsh::has_zsh_arrays(shell) && !parameter.indirect {
+                return self.zsh_element(parameter, &key, shell);
+            }
             return self.element(parameter, &key, shell);
         }
         match name.as_bytes() {
@@ -401,7 +412,7 @@ impl Walk<'_, '_> {
             content => content,
         };
         if !parameter.indirect {
-            return Found::One(content);
+            return Self::zsh_whole(content, shell);
         }
         match content {
             Content::Scalar(Value::Known(target)) => match target.as_slice() {
@@ -511,7 +522,7 @@ impl Walk<'_, '_> {
             _ if !shell.variables.contains_key(name) && MADE_UP.iter().any(|made_up| name == *made_up) => {
                 Content::Scalar(unknown(format!("${name}"), 0..0))
             }
-            _ => shell.variable(self.world, name),
+            _ => self.zsh_content(name, shell).unwrap_or_else(|| shell.variable(self.world, name)),
         }
     }
 

@@ -3,7 +3,7 @@
 //! Promise: a [`RemoteSide`] tells only content that is evidently at the destination. On a first push,
 //! and where nobody can be asked, that is nothing, and nothing is suppressed (design principle 6).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -23,6 +23,15 @@ pub trait RemoteSide: fmt::Debug + Send + Sync {
     /// # Errors
     /// When the repository cannot be read.
     fn versions(&self, path: &BStr) -> Result<Vec<Vec<u8>>, Fault>;
+
+    /// Where that side has the very same files already: a path for each blob that it has. git sends a file
+    /// again that moves to another folder.
+    ///
+    /// # Errors
+    /// When the time is up.
+    fn has_already(&self, _blobs: &BTreeSet<ObjectId>) -> Result<BTreeMap<ObjectId, BString>, Fault> {
+        Ok(BTreeMap::new())
+    }
 
     /// Whether it is known where that side is, so that a look at it starts nothing.
     fn is_found(&self) -> bool {
@@ -74,6 +83,10 @@ impl Commits {
 }
 
 impl RemoteSide for Commits {
+    fn has_already(&self, blobs: &BTreeSet<ObjectId>) -> Result<BTreeMap<ObjectId, BString>, Fault> {
+        self.store.where_blobs_are(&self.commits, blobs)
+    }
+
     fn versions(&self, path: &BStr) -> Result<Vec<Vec<u8>>, Fault> {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = seen.get(path.as_bytes()) {
@@ -133,6 +146,11 @@ impl Later {
 }
 
 impl RemoteSide for Later {
+    fn has_already(&self, blobs: &BTreeSet<ObjectId>) -> Result<BTreeMap<ObjectId, BString>, Fault> {
+        let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        found.get_or_insert_with(|| self.find()).has_already(blobs)
+    }
+
     fn is_found(&self) -> bool {
         self.found.lock().unwrap_or_else(PoisonError::into_inner).is_some()
     }

@@ -364,6 +364,43 @@ fn inline_comment_counts_only_where_the_identical_line_is_there() {
     }
 }
 
+/// git sends a file again that moves to another folder. What was accepted in it is accepted still, and who is
+/// refused for the rest is told why it is read at all.
+#[test]
+fn what_is_accepted_in_a_file_is_accepted_where_the_file_moves_to() {
+    let sandbox = Sandbox::new();
+    let [by_comment, by_entry, never] = [token(40), token(41), token(42)];
+    let repo = feature(&sandbox, &by_entry);
+    let entry = entry_for(&push(&repo, &["origin", "feature"]), &by_entry);
+    publish_on_main(&repo, ".tyran-allow", &entry);
+    publish_on_main(&repo, "tests/fixture.py", format!("fixture = '{by_entry}'\n").as_bytes());
+    publish_on_main(&repo, "tests/commented.py", format!("key = '{by_comment}' # tyran:allow\n").as_bytes());
+    publish_on_main(&repo, "tests/open.py", format!("key = '{never}'\n").as_bytes());
+    repo.git(&["reset", "-q", "--hard", "main"]);
+    let secrets = [by_comment.as_str(), by_entry.as_str(), never.as_str()];
+    for file in ["fixture.py", "commented.py", "open.py"] {
+        repo.write(&format!("moved/{file}"), std::fs::read(repo.dir.join("tests").join(file)).unwrap());
+    }
+    // A folder that only changes its name is the same tree, and is not sent again.
+    repo.write("moved/new.py", "new\n");
+    repo.git(&["rm", "-rqf", "tests"]);
+    repo.git(&["add", "-A"]);
+    repo.git(&["commit", "-qm", "moved"]);
+    let outcome = apply(&push(&repo, &["origin", "feature"]), &secrets);
+    let by: Vec<&str> = outcome.suppressed.iter().map(|suppressed| suppressed.by.as_str()).collect();
+    assert!(by.len() == 2 && by.iter().any(|by| by.contains("comment")), "{outcome:?}");
+    assert!(by.contains(&".tyran-allow:3"), "{outcome:?}");
+    assert_eq!(outcome.kept.len(), 1, "{outcome:?}");
+    assert_eq!(outcome.kept[0].0.secret.expose(), never.as_bytes());
+    assert_eq!(outcome.notes.len(), 1, "{outcome:?}");
+    assert!(outcome.notes[0].as_str().contains("git sends these again"), "{outcome:?}");
+    // A changed file is another one: the entry spoke of its old place.
+    repo.write("moved/fixture.py", format!("# changed\nfixture = '{by_entry}'\n"));
+    repo.git(&["commit", "-qam", "changed"]);
+    let outcome = apply(&push(&repo, &["origin", "feature"]), &[&by_entry]);
+    assert_eq!((outcome.kept.len(), outcome.suppressed.len()), (1, 1), "{outcome:?}");
+}
+
 #[test]
 fn commit_takes_what_tracking_refs_say() {
     let sandbox = Sandbox::new();

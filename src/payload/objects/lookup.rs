@@ -2,7 +2,9 @@
 //!
 //! Promise: bytes re-hash to the id they were asked by, in the copy that is read.
 
-use bstr::{BStr, ByteSlice};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+
+use bstr::{BStr, BString, ByteSlice};
 use gix::hash::ObjectId;
 use gix::objs::Kind;
 
@@ -48,6 +50,56 @@ impl ObjectStore {
         Ok(None)
     }
 
+    /// Where the trees of `commits` hold any of these blobs: a path for each that is found. More than
+    /// [`MOST_TREES`] trees are not looked through, and what cannot be read is passed over: an answer is a
+    /// help for people, or to be checked.
+    ///
+    /// # Errors
+    /// When the time is up.
+    pub fn where_blobs_are(
+        &self,
+        commits: &[ObjectId],
+        blobs: &BTreeSet<ObjectId>,
+    ) -> Result<BTreeMap<ObjectId, BString>, Fault> {
+        let mut decoder = Decoder::new();
+        let (mut found, mut seen) = (BTreeMap::new(), HashSet::new());
+        let mut open: Vec<(ObjectId, BString)> = Vec::new();
+        for commit in commits {
+            if let Ok(Some(tree)) = self.tree_of(commit, &mut decoder) {
+                open.push((tree, BString::default()));
+            }
+        }
+        while let Some((tree, path)) = open.pop() {
+            if found.len() == blobs.len() || seen.len() == MOST_TREES {
+                break;
+            }
+            self.in_time()?;
+            if !seen.insert(tree) {
+                continue;
+            }
+            let Ok(object) = self.checked(&tree, TREE_LIMIT, &mut decoder) else { continue };
+            for entry in parse::tree(&object.bytes, b"", self.format()).map_while(Result::ok) {
+                let Ok(id) = ObjectId::try_from(entry.id) else { continue };
+                let below = || {
+                    let mut below = path.clone();
+                    if !below.is_empty() {
+                        below.push(b'/');
+                    }
+                    below.extend_from_slice(entry.name);
+                    below
+                };
+                match entry.kind {
+                    EntryKind::Tree => open.push((id, below())),
+                    EntryKind::Blob if blobs.contains(&id) => {
+                        found.entry(id).or_insert_with(below);
+                    }
+                    EntryKind::Blob | EntryKind::Gitlink => {}
+                }
+            }
+        }
+        Ok(found)
+    }
+
     /// The tree of a commit, tags peeled; `None` for anything else.
     fn tree_of(&self, id: &ObjectId, decoder: &mut Decoder) -> Result<Option<ObjectId>, Fault> {
         let mut id = *id;
@@ -75,6 +127,9 @@ impl ObjectStore {
 
 /// The most bytes of a commit, tag or tree.
 const TREE_LIMIT: u64 = 1 << 30;
+
+/// How many trees are looked through for where blobs are.
+const MOST_TREES: usize = 50_000;
 
 /// How many tags may stand before a commit.
 const TAG_DEPTH: usize = 64;

@@ -2,8 +2,8 @@
 //!
 //! Promise (design principle 6): a suppression counts only where it stands on the remote side of the
 //! part that the finding is in, on every destination of it; on a first push, and for what has no remote
-//! side, nothing does. An inline comment counts only where the identical line is there. Whoever uses one
-//! is told which and why. What adds or widens one is a question for a person ([`widened`]).
+//! side, nothing does. An inline comment counts only where the identical line is there. What was accepted in a
+//! file is accepted where the very same file moves to. Whoever uses one is told which and why. What adds or widens one is a question for a person ([`widened`]).
 //!
 //! Forms: tyran's own `.tyran-allow` ([`allow_file`]); gitleaks' `.gitleaksignore` and a baseline in
 //! `.gitleaks-baseline.json` ([`gitleaks`]), and the allowlists of `.gitleaks.toml`; the comments `tyran:allow` and `gitleaks:allow`. All of
@@ -74,29 +74,70 @@ pub fn apply(findings: Vec<Finding>, payload: &Payload) -> Result<Outcome, Fault
     for finding in &findings {
         answers.push(answer(finding, payload, &mut grants, &mut outcome.notes)?);
     }
+    let moved = moved(&findings, &answers, payload)?;
+    for (answer, moved) in answers.iter_mut().zip(&moved) {
+        if let Some(moved) = moved {
+            *answer = self::answer(moved, payload, &mut grants, &mut outcome.notes)?;
+        }
+    }
     // Only where an entry speaks of such a finding at its place does the slow hash decide. There can be made more
     // of those than can be hashed in time, but no more than there are entries are accepted.
     let entries: usize = grants.iter().flatten().map(Grants::entries).sum();
+    let judged = findings.iter().zip(&moved).map(|(finding, moved)| moved.as_ref().unwrap_or(finding));
     let asked: Vec<&Finding> =
-        findings.iter().zip(&answers).filter(|(_, answer)| **answer == Answer::ByHash).map(|(one, _)| one).collect();
+        judged.zip(&answers).filter(|(_, answer)| **answer == Answer::ByHash).map(|(one, _)| one).collect();
     let mut hashed = Fingerprint::of_first(&asked, entries + fingerprint::MOST).into_iter();
-    for (finding, answer) in findings.into_iter().zip(answers) {
+    let mut again = 0;
+    for ((finding, moved), answer) in findings.into_iter().zip(moved).zip(answers) {
         let (granted, fingerprint) = match answer {
             Answer::No => (None, None),
             Answer::Yes(by) => (Some((by, SafeText::new(""))), None),
             Answer::ByHash => match hashed.next().flatten() {
-                Some(fingerprint) => (by_hash(&finding, &fingerprint, payload, &grants)?, Some(fingerprint)),
+                Some(fingerprint) => {
+                    let granted = by_hash(moved.as_ref().unwrap_or(&finding), &fingerprint, payload, &grants)?;
+                    // That of another path is of no use to whoever wants to accept this one.
+                    (granted, moved.is_none().then_some(fingerprint))
+                }
                 None => (None, None),
             },
         };
+        again += usize::from(granted.is_none() && moved.is_some());
         match granted {
             Some((by, reason)) => outcome.suppressed.push(Suppressed { finding, fingerprint, by, reason }),
             None => outcome.kept.push((finding, fingerprint)),
         }
     }
+    if again > 0 {
+        outcome.notes.push(SafeText::new(&format!(
+            "{again} of the findings stand in files that the other side has already under another name: git sends these again"
+        )));
+    }
     outcome.notes.sort();
     outcome.notes.dedup();
     Ok(outcome)
+}
+
+/// Findings in files that the other side has already at another path, as they stand there: git sends a file
+/// again that moves to another folder, and what was accepted in it is accepted still. Only findings that nothing
+/// accepts where they are.
+fn moved(findings: &[Finding], answers: &[Answer], payload: &Payload) -> Result<Vec<Option<Finding>>, Fault> {
+    let blob = |finding: &Finding| finding.item.oid.filter(|_| finding.item.kind == ItemKind::Blob);
+    let open = || findings.iter().zip(answers).filter(|(_, answer)| **answer == Answer::No).map(|(one, _)| one);
+    let mut moved: Vec<Option<Finding>> = findings.iter().map(|_| None).collect();
+    for side in payload.sides.iter().filter(|side| side.side.is_found()) {
+        let blobs = open().filter(|finding| side.parts.contains(&finding.part)).filter_map(blob).collect();
+        let there = side.side.has_already(&blobs)?;
+        for ((finding, answer), moved) in findings.iter().zip(answers).zip(&mut moved) {
+            let is_here = *answer == Answer::No && side.parts.contains(&finding.part);
+            let path = blob(finding).filter(|_| is_here).and_then(|blob| there.get(&blob));
+            if let Some(path) = path.filter(|path| finding.item.path.as_ref() != Some(path)) {
+                let mut there = finding.clone();
+                there.item.path = Some(path.clone());
+                *moved = Some(there);
+            }
+        }
+    }
+    Ok(moved)
 }
 
 /// What the sides say of a finding as far as that costs nothing.

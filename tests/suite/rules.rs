@@ -1,7 +1,10 @@
 //! tyran's own rules find what they are for, and nothing else.
 
+use std::collections::{BTreeSet, HashMap};
+
+use tyran::payload::{Content, Elsewhere, Item, ItemKind};
 use tyran::scan::embedded::{EmbeddedEngine, Mode, Options, Origin, Rule, RuleSet, example, trial, verify};
-use tyran::scan::{Confidence, Finding};
+use tyran::scan::{Confidence, Engine, Finding};
 
 fn engine() -> EmbeddedEngine {
     EmbeddedEngine::new(RuleSet::builtin().unwrap(), Options::default()).unwrap()
@@ -34,6 +37,58 @@ fn every_rule_finds_what_it_describes_and_no_counter_example() {
         parts.into_iter().flat_map(|part| part.join().unwrap()).collect()
     });
     assert!(faults.is_empty(), "{faults:#?}");
+}
+
+/// A text in two other spellings: inside of longer words, and with other words behind a name.
+fn respelt(text: &str) -> String {
+    let behind = text.replace("_api_key", "ort backend_token").replace('=', ": ");
+    text.lines().map(|line| format!("export ACME_{line}\n")).chain([behind]).collect()
+}
+
+/// What some rules describe, in other spellings: a text for each.
+fn respelt_examples<'r>(rules: impl Iterator<Item = &'r Rule>) -> Vec<String> {
+    rules.map(|rule| respelt(&trial::texts_of(rule).unwrap().join("\n\n"))).collect()
+}
+
+/// What an engine finds in some texts: which of them, the rule, the place and the secret.
+fn told(engine: &EmbeddedEngine, texts: &[String]) -> BTreeSet<(usize, String, u64, u64, Vec<u8>)> {
+    let mut session = engine.session().unwrap();
+    for (place, text) in texts.iter().enumerate() {
+        let size = text.len() as u64;
+        let item =
+            Item { kind: ItemKind::Blob, oid: None, size, path: None, commit: None, elsewhere: Elsewhere::Nowhere };
+        session.scan(&item, place, Content::Whole(text.as_bytes())).unwrap();
+    }
+    let findings = session.finish().unwrap().findings;
+    let one = |one: &Finding| (one.part, one.rule.to_string(), one.start, one.end, one.secret.expose().to_vec());
+    findings.iter().map(one).collect()
+}
+
+#[test]
+fn rule_of_the_build_finds_something_only_where_one_of_its_keywords_stands() {
+    let whole = RuleSet::builtin_with_examples().unwrap();
+    let texts = respelt_examples(whole.rules());
+    let keywords: HashMap<String, _> = whole.rules().map(|rule| (rule.id.to_string(), &rule.keywords)).collect();
+    let lower: Vec<_> = texts.iter().map(|text| text.to_lowercase()).collect();
+    let mut without = told(&engine(), &texts);
+    assert!(without.len() > texts.len() / 2);
+    without.retain(|(place, rule, ..)| {
+        let words = keywords[rule];
+        !words.is_empty() && !words.iter().any(|word| lower[*place].contains(word.as_str()))
+    });
+    assert!(without.is_empty(), "{} without a keyword: {without:#?}", without.len());
+}
+
+#[test]
+fn rules_of_the_build_find_what_the_same_rules_of_a_file_find() {
+    let whole = RuleSet::builtin_with_examples().unwrap();
+    let (built, read) = (engine(), EmbeddedEngine::new(whole.clone(), Options::default()).unwrap());
+    // To read the patterns of all takes long.
+    let some: Vec<_> = whole.rules().step_by(25).collect();
+    let texts = respelt_examples(some.iter().copied());
+    let (one, other) = (told(&built, &texts), told(&read, &texts));
+    let different: Vec<_> = one.symmetric_difference(&other).map(|only| (&some[only.0].id, only)).collect();
+    assert!(different.is_empty(), "{} differ: {different:#?}", different.len());
 }
 
 #[test]

@@ -11,7 +11,7 @@ use super::decode::{self, Kinds, Pass, Taste};
 use super::demand::{self, Subject};
 use super::entropy;
 use super::escape;
-use super::gate::Gate;
+use super::gate::{Gate, Nearby};
 use super::hints::Hints;
 use super::locate::{Lines, Location};
 use super::matcher::{self, Caches, Haystack, Span};
@@ -251,7 +251,9 @@ impl<'e> Detector<'e> {
         if rule.skip_report {
             return Ok(());
         }
-        let (mut hits, open) = self.matches_of(place, rule, gate, stage)?;
+        // What is found by other words is tried without a look at its keywords.
+        let keywords = rule.prepared.is_some().then(|| Nearby::new(&rule.keywords, stage.haystack.text));
+        let (mut hits, open) = self.matches_of(place, rule, (gate, keywords), stage)?;
         // A file that is a finding by its path needs no company.
         if rule.regex.is_some() && !hits.is_empty() && !rule.required.is_empty() {
             self.keep_accompanied(rule, stage, &mut hits)?;
@@ -269,7 +271,7 @@ impl<'e> Detector<'e> {
         for required in &rule.required {
             // One that is not in force is never satisfied.
             let near = match self.shared.set.find(&required.id) {
-                Some(place) => self.matches_of(place, self.shared.rule(place), Gate::OPEN, stage)?.0,
+                Some(place) => self.matches_of(place, self.shared.rule(place), (Gate::OPEN, None), stage)?.0,
                 None => Vec::new(),
             };
             let within = |limit: Option<i64>, one: usize, other: usize| {
@@ -292,7 +294,7 @@ impl<'e> Detector<'e> {
         &mut self,
         place: usize,
         rule: &Rule,
-        gate: Gate,
+        (gate, mut keywords): (Gate, Option<Nearby<'_>>),
         stage: Stage<'_>,
     ) -> Result<(Vec<Hit>, Option<usize>), PatternFault> {
         let nothing = (Vec::new(), None);
@@ -317,7 +319,9 @@ impl<'e> Detector<'e> {
         self.hints.judged(place, &matches.alive);
         let mut hits = Vec::new();
         for span in matches.spans.into_iter().filter(|&span| gate.is_near(span)) {
-            if let Some(hit) = self.judge(place, rule, stage, span)? {
+            if let Some(hit) = self.judge(place, rule, stage, span)?
+                && keywords.as_mut().is_none_or(|keywords| keywords.stand_near(span))
+            {
                 hits.push(hit);
             }
         }

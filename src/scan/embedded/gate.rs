@@ -2,6 +2,7 @@
 //!
 //! Promise: a match counts where a keyword stands so near that gitleaks could have both in one fragment.
 
+use super::allowlist;
 use super::matcher::Span;
 
 /// How far from a match a keyword of its rule still counts, as far as one fragment of gitleaks reaches.
@@ -57,5 +58,48 @@ impl Gate {
     /// A keyword occurred there too.
     pub(super) fn widen(&mut self, other: Self) {
         self.0 |= other.0;
+    }
+}
+
+/// Keywords of a rule that is found by other words: looked for once it has found something.
+pub(super) struct Nearby<'t> {
+    keywords: &'t [String],
+    text: &'t [u8],
+    /// Where they occur, once that was asked.
+    gate: Option<Gate>,
+}
+
+/// Most matches hold a keyword, or have one so near.
+const CLOSE: usize = 256;
+
+impl<'t> Nearby<'t> {
+    pub(super) fn new(keywords: &'t [String], text: &'t [u8]) -> Self {
+        Self { keywords, text, gate: None }
+    }
+
+    /// Whether one of them stands so near that gitleaks could have both in one fragment.
+    pub(super) fn stand_near(&mut self, span: Span) -> bool {
+        let close = self.text.get(span.0.saturating_sub(CLOSE)..(span.1 + CLOSE).min(self.text.len()));
+        if self.keywords.is_empty() || close.is_some_and(|close| self.stand_in(&close.to_ascii_lowercase())) {
+            return true;
+        }
+        let gate = self.gate.unwrap_or_else(|| self.look());
+        self.gate = Some(gate);
+        gate.is_near(span)
+    }
+
+    /// Looks through the whole text.
+    fn look(&self) -> Gate {
+        let lower = self.text.to_ascii_lowercase();
+        let places = self.keywords.iter().flat_map(|keyword| memchr::memmem::find_iter(&lower, keyword.as_bytes()));
+        let mut gate = Gate::default();
+        places.for_each(|place| gate.widen(Gate::at(place)));
+        // Signs that are letters in another case move what stands behind them: then it is near anywhere.
+        let is_odd = gate.is_shut() && !self.text.is_ascii() && self.stand_in(&allowlist::lower(self.text));
+        if is_odd { Gate::OPEN } else { gate }
+    }
+
+    fn stand_in(&self, lower: &[u8]) -> bool {
+        self.keywords.iter().any(|keyword| memchr::memmem::find(lower, keyword.as_bytes()).is_some())
     }
 }

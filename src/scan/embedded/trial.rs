@@ -124,7 +124,10 @@ pub fn findings(engine: &EmbeddedEngine, path: &str, text: &str) -> Result<Vec<F
 }
 
 /// The texts that a rule must find something in.
-fn texts_of(rule: &Rule) -> Result<Vec<String>, TemplateFault> {
+///
+/// # Errors
+/// When an example cannot be made.
+pub fn texts_of(rule: &Rule) -> Result<Vec<String>, TemplateFault> {
     let mut texts = Vec::new();
     for template in &rule.examples {
         for seed in 0..SAMPLES {

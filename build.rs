@@ -45,7 +45,7 @@ use std::{env, fs};
 /// In the order in which the engine's `rules.rs` reads them.
 const FILES: &[&str] = &[
     "default", "cloud", "azure", "code", "ai", "chat", "pay", "ops", "saas", "more", "keys", "urls", "files",
-    "devices", "forms", "services", "kinds", "generic",
+    "devices", "forms", "services", "kinds", "partners", "generic",
 ];
 
 /// A match that is as long as this has no bound; as the engine's `pattern` has it.

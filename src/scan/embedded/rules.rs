@@ -247,6 +247,7 @@ const BUILTIN_TEXT: &str = concat!(
     include_str!("../../../rules/forms.toml"),
     include_str!("../../../rules/services.toml"),
     include_str!("../../../rules/kinds.toml"),
+    include_str!("../../../rules/partners.toml"),
     include_str!("../../../rules/generic.toml"),
 );
 

@@ -333,7 +333,7 @@ pub fn for_gate(question: &Asked, cover: &NetCover) -> Reply {
     let env: Environment = question.env.iter().map(|(name, value)| (name.into(), value.into())).collect();
     let mut world = match with_recorded_git(World::new(env, question.cwd.clone(), Caution::Gate)) {
         Ok(world) => world,
-        Err(refusal) => return Reply { decision: "refuse".to_owned(), text: refusal.to_string() },
+        Err(refusal) => return Reply::refuse(refusal.class, refusal.to_string()),
     };
     let deadline = started + within.saturating_sub(GIVEN_UP_BEFORE.min(within / 4));
     world.deadline = Some(deadline);
@@ -354,19 +354,16 @@ pub fn for_gate(question: &Asked, cover: &NetCover) -> Reply {
         },
     };
     if is_out_of_time(&judged, deadline) && cover.holds() {
-        return Reply { decision: "pass".to_owned(), text: String::new() };
+        return Reply::pass();
     }
     let mut text = Vec::new();
     let written = crate::cli::write_report(&world, &judged, Format::Human, &mut text, &Terminal::plain());
+    let text = || String::from_utf8_lossy(&text).into_owned();
     match (&judged.verdict, written) {
-        (Verdict::Pass(_), _) => Reply { decision: "pass".to_owned(), text: String::new() },
-        (_, Err(refusal)) => Reply { decision: "refuse".to_owned(), text: refusal.to_string() },
-        (Verdict::Ask(_), Ok(_)) => {
-            Reply { decision: "ask".to_owned(), text: String::from_utf8_lossy(&text).into_owned() }
-        }
-        (Verdict::Refuse(_), Ok(_)) => {
-            Reply { decision: "refuse".to_owned(), text: String::from_utf8_lossy(&text).into_owned() }
-        }
+        (Verdict::Pass(_), _) => Reply::pass(),
+        (_, Err(refusal)) => Reply::refuse(refusal.class, refusal.to_string()),
+        (Verdict::Ask(question), Ok(_)) => Reply::ask(question.refusal.class, text()),
+        (Verdict::Refuse(refusal), Ok(_)) => Reply::refuse(refusal.class, text()),
     }
 }
 

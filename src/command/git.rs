@@ -93,6 +93,9 @@ fn run(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, call: Call) -> Effect {
     let (as_now, started) = started.into_iter().partition(|nested| git_started::stays(nested, &call));
     effect.run_as_now.extend::<Vec<_>>(as_now);
     effect.run.extend::<Vec<_>>(started);
+    // A file that the verb itself may change runs as it is then, which nobody knows, or as it is now.
+    let files = effect.run.iter().filter(|nested| git_started::names_a_file(nested, &call)).cloned();
+    effect.run_as_now.extend(files.collect::<Vec<_>>());
     effect
 }
 

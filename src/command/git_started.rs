@@ -16,7 +16,8 @@ use super::git_table::{HOOKS_OF_CHANGES, READS, does, hooks};
 use super::meaning::{Meaning, Scene};
 use super::plan::{Content, WrittenFile};
 use super::programs::{Class, class};
-use super::simple::{Certainty, Code, EnvChange, FileSeen, Nested, UnknownValue, Value};
+use super::shell::lookup::is_of_system;
+use super::simple::{Certainty, Code, Dir, EnvChange, FileSeen, Nested, UnknownValue, Value};
 use crate::net::names;
 use crate::net::place::{Own, expected_script};
 use crate::text::SafeText;
@@ -40,6 +41,9 @@ pub(super) fn programs(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, call: &
             }
         }
         of_hooks(scene, call, &config, &mut found);
+        if doing.contains(&Does::Connects) {
+            of_remotes(scene, call, &config, &mut found);
+        }
     }
     for nested in &found.nested {
         if let Some(text) = of_editor(nested) {
@@ -115,6 +119,19 @@ pub(super) fn stays(nested: &Nested, call: &Call) -> bool {
     is_inside(&place.git_dir) || is_inside(&place.common_dir()) || !place.top.as_deref().is_some_and(is_inside)
 }
 
+/// Whether one of the words of the code is a file that is there now.
+pub(super) fn names_a_file(nested: &Nested, call: &Call) -> bool {
+    let words: Vec<&BStr> = match &nested.code {
+        Code::Argv(words) => words.iter().filter_map(Value::known).collect(),
+        Code::Shell { text: Value::Known(text), .. } => text.fields().map(BStr::new).collect(),
+        Code::Shell { text: Value::Unknown(_), .. } => Vec::new(),
+    };
+    let dir = nested.dir.as_ref().and_then(Dir::known).map(Path::to_owned);
+    let Some(dir) = dir.or_else(|| call.context.as_ref().map(|context| context.dir.clone())) else { return false };
+    let path = |word: &BStr| dir.join(std::ffi::OsStr::from_bytes(word.trim_with(|one| one == '"' || one == '\'')));
+    words.into_iter().any(|word| path(word).is_file())
+}
+
 /// Hooks that a verb runs because it changes the index or refs; of those that only read, some refresh the
 /// index or pack refs.
 fn hooks_of_changes(verb: &str) -> &'static [&'static str] {
@@ -158,6 +175,10 @@ fn of_options(scene: &Scene<'_, '_>, call: &Call, found: &mut Found) {
             found.text(scene, call, &ext_command(address), "an ext:: address");
             continue;
         }
+        if let Some(helper) = remote_helper(word) {
+            found.helper(scene, call, helper, word);
+            continue;
+        }
         let (name, attached) = match word.split_once_str(b"=") {
             Some((name, value)) => (name, Some(Value::Known(value.into()))),
             None => (word.as_bytes(), None),
@@ -171,6 +192,46 @@ fn of_options(scene: &Scene<'_, '_>, call: &Call, found: &mut Found) {
             Some(Value::Known(text)) => found.text(scene, call, &text, "the program of the other side"),
             Some(Value::Unknown(value)) => found.unknown(scene, call, value.why, "the program of the other side"),
             None => {}
+        }
+    }
+}
+
+/// The program that git starts for an address: `NAME::…`, or `NAME://…` of a kind that it does not speak itself
+/// (gitremote-helpers(7)).
+fn remote_helper(address: &BStr) -> Option<&BStr> {
+    let end = address.find_byte(b':')?;
+    let (name, rest) = address.split_at(end);
+    let is_name = name.first().is_some_and(u8::is_ascii_alphanumeric)
+        && name.iter().all(|byte| byte.is_ascii_alphanumeric() || b"+.-".contains(byte));
+    let is_known = matches!(
+        name,
+        b"ext" | b"fd" | b"http" | b"https" | b"ftp" | b"ftps" | b"file" | b"git" | b"ssh" | b"git+ssh" | b"ssh+git"
+    );
+    let is_asked = rest.starts_with(b"::") || rest.starts_with(b"://");
+    (is_name && !is_known && is_asked).then(|| name.as_bstr())
+}
+
+/// Addresses of the repository's remotes that are spoken to by programs of their own.
+fn of_remotes(scene: &Scene<'_, '_>, call: &Call, config: &Config, found: &mut Found) {
+    for setting in config.iter() {
+        let key = setting.key.as_bstr();
+        let Some(value) = setting.value.as_ref() else { continue };
+        if key.starts_with(b"remote.") && (key.ends_with(b".url") || key.ends_with(b".pushurl")) {
+            match value.strip_prefix(b"ext::") {
+                Some(address) => found.text(scene, call, &ext_command(address), "an ext:: address"),
+                None => {
+                    if let Some(helper) = remote_helper(value.as_bstr()) {
+                        found.helper(scene, call, helper, value.as_bstr());
+                    }
+                }
+            }
+        } else if key.starts_with(b"remote.") && key.ends_with(b".vcs") {
+            found.helper(scene, call, value.as_bstr(), value.as_bstr());
+        } else if let Some(base) =
+            key.strip_prefix(b"url.").filter(|_| key.to_ascii_lowercase().ends_with(b"insteadof"))
+            && let Some(helper) = remote_helper(base.as_bstr())
+        {
+            found.helper(scene, call, helper, base.as_bstr());
         }
     }
 }
@@ -242,7 +303,7 @@ impl Found {
     }
 
     fn text(&mut self, scene: &Scene<'_, '_>, call: &Call, value: &BString, because: &str) {
-        if value.trim().is_empty() || is_harmless(value.as_bstr()) {
+        if value.trim().is_empty() || is_harmless(scene, value.as_bstr()) {
             return;
         }
         let text = [value.as_slice(), b" \"$@\""].concat();
@@ -266,6 +327,12 @@ impl Found {
             many: false,
         });
         self.add(scene, call, Code::Shell { text, args: Vec::new() }, because);
+    }
+
+    fn helper(&mut self, scene: &Scene<'_, '_>, call: &Call, name: &BStr, address: &BStr) {
+        let program = [b"git-remote-", name.as_bytes()].concat();
+        let words = vec![Value::Known(program.into()), Value::Known(address.to_owned())];
+        self.add(scene, call, Code::Argv(words), "the program for an address");
     }
 
     fn hook(&mut self, scene: &Scene<'_, '_>, call: &Call, name: &str, hook: &Path, top: &Path) {
@@ -294,14 +361,22 @@ fn is_boolean(value: &BStr) -> bool {
     matches!(lower.as_slice(), b"true" | b"false" | b"yes" | b"no" | b"on" | b"off" | b"1" | b"0" | b"")
 }
 
-/// A plain call of a program that only edits, shows, signs or connects.
-fn is_harmless(text: &BStr) -> bool {
+/// A plain call of a program that only edits, shows, signs or connects: the system's own of that name.
+fn is_harmless(scene: &Scene<'_, '_>, text: &BStr) -> bool {
     const SPECIAL: &[u8] = b";&|<>()$`\\\n*?[#~!{";
     if text.iter().any(|byte| SPECIAL.contains(byte)) {
         return false;
     }
     let Some(first) = text.fields().next() else { return true };
     let name = first.rsplit_str("/").next().unwrap_or(first);
+    let os = std::ffi::OsStr::from_bytes(first);
+    let is_another = match first.contains(&b'/') {
+        true => !is_of_system(Path::new(os)),
+        false => scene.shell.world().on_path(os).is_some_and(|path| !is_of_system(&path)),
+    };
+    if is_another {
+        return false;
+    }
     if matches!(
         name,
         b"ssh" | b"plink" | b"tortoiseplink" | b"git-lfs" | b"git-crypt" | b"nbstripout" | b"git-credential-manager"

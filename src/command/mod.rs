@@ -46,7 +46,7 @@ mod scripts;
 mod shell;
 pub mod simple;
 mod staging;
-mod startup;
+pub mod startup;
 pub mod tamper;
 mod tripwire;
 mod underway;

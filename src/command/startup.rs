@@ -11,6 +11,10 @@ use bstr::{BStr, BString, ByteSlice};
 
 use super::lex::{Dialect, Reader};
 use super::meaning::Scene;
+use super::plan::Bypass;
+use super::scripts::searched::leaves_hooks_out;
+use crate::text::SafeText;
+use crate::world::World;
 use crate::world::memory::SmallFile;
 
 /// Files that interactive shells read, below the home directory.
@@ -27,6 +31,45 @@ const FILES: &[&str] = &[
     ".aliases",
     ".alias",
 ];
+
+/// Other files that a login, or a shell's end, runs, below the home directory.
+const OTHER_FILES: &[&str] = &[
+    ".bash_logout",
+    ".zlogin",
+    ".zlogout",
+    ".xprofile",
+    ".xsessionrc",
+    ".xinitrc",
+    ".kshrc",
+    ".config/fish/config.fish",
+];
+
+/// Folders of which every file is run at times, below the home directory.
+const FOLDERS: &[&str] = &[
+    ".config/fish/conf.d",
+    ".config/fish/functions",
+    ".config/autostart",
+    ".config/systemd/user",
+    ".oh-my-zsh/custom",
+];
+
+/// What is wrong with a text that is written where a shell takes what it runs when it starts: it leaves hooks out,
+/// and no tool call would be asked about it then.
+pub fn written(world: &World, path: &Path, text: &[u8]) -> Option<Bypass> {
+    let homes = [crate::world::user_home(), world.var("HOME").map(PathBuf::from)];
+    let path = super::guarded::clean(path);
+    let is_run = homes.iter().flatten().any(|home| {
+        FILES.iter().chain(OTHER_FILES).any(|file| path == home.join(file))
+            || FOLDERS.iter().any(|folder| path.starts_with(home.join(folder)))
+    });
+    (is_run && leaves_hooks_out(text)).then(|| Bypass {
+        what: SafeText::new(&format!(
+            "{} would leave hooks out whenever it is run",
+            SafeText::quoted(path.as_os_str().as_encoded_bytes(), 120)
+        )),
+        instead: "the same without `--no-verify` and without another hooks path, so that the hooks run".into(),
+    })
+}
 
 /// What a name stands for.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -13,6 +13,7 @@ use super::meaning::{Changes, Meaning, Scene, inert};
 use super::options::Arg;
 use super::plan::{Bypass, Plan};
 use super::simple::{Dir, Effect, ShellState, Value, to_os_string};
+use super::startup;
 use crate::text::SafeText;
 use crate::world::World;
 
@@ -204,10 +205,16 @@ pub(super) fn of_write(
     meaning: &mut Meaning,
     path: &Value,
     dir: &Dir,
-    _bytes: Option<&[u8]>,
+    bytes: Option<&[u8]>,
     shell: &dyn ShellState,
     plan: &mut Plan,
 ) {
+    if let (Value::Known(word), Some(bytes)) = (path, bytes)
+        && let Some(bypass) = begun(dir, word.as_bstr()).and_then(|path| startup::written(shell.world(), &path, bytes))
+        && !plan.bypass.iter().any(|known| known.what == bypass.what)
+    {
+        plan.bypass.push(bypass);
+    }
     let found = match path {
         Value::Known(word) => {
             begun(dir, word.as_bstr()).and_then(|path| guarded(shell.world(), &path).map(|found| (found, path)))

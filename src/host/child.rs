@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use bstr::BString;
+use bstr::{BStr, BString};
 use serde::{Deserialize, Serialize};
 
 use crate::command::plan::{GitContext, Outcome, Plan};
@@ -83,8 +83,27 @@ pub enum Subject {
 pub struct Reply {
     /// `pass`, `ask` or `refuse`.
     pub decision: String,
+    /// Why not, in the words of `docs/refusals.md`; empty for a pass.
+    pub class: String,
     /// What is shown.
     pub text: String,
+}
+
+impl Reply {
+    /// No objection.
+    pub fn pass() -> Self {
+        Self { decision: "pass".to_owned(), class: String::new(), text: String::new() }
+    }
+
+    /// A question.
+    pub fn ask(class: Class, text: String) -> Self {
+        Self { decision: "ask".to_owned(), class: class.word().to_owned(), text }
+    }
+
+    /// A refusal.
+    pub fn refuse(class: Class, text: String) -> Self {
+        Self { decision: "refuse".to_owned(), class: class.word().to_owned(), text }
+    }
 }
 
 /// Judges one command.
@@ -186,16 +205,21 @@ fn net_holds(world: &World) -> bool {
     matches!(net::standing(world, &git, "pre-push", &own), Ok(Standing::Holds(_)))
 }
 
-/// Files that a tool would write: judged for tampering alone.
-pub fn writing(host: &Host, paths: &[PathBuf]) -> Decision {
+/// Files that a tool would write: judged for tampering alone, and what a shell would run when it starts.
+pub fn writing(host: &Host, paths: &[PathBuf], text: &BStr) -> Decision {
     let world = match world(host, None) {
         Ok(world) => world,
         Err(refusal) => return Decision::from(&refusal),
     };
-    match paths.iter().find_map(|path| command::tamper::written(&world, &world.cwd.join(path))) {
+    let paths: Vec<PathBuf> = paths.iter().map(|path| world.cwd.join(path)).collect();
+    if let Some(bypass) = paths.iter().find_map(|path| command::startup::written(&world, path, text)) {
+        return Decision::from(&Refusal::new(Class::Bypass, bypass.what, bypass.instead));
+    }
+    match paths.iter().find_map(|path| command::tamper::written(&world, path)) {
         None => Decision::Pass,
         Some(tamper) => {
-            Decision::Ask(SafeText::new(&Refusal::new(Class::Tamper, tamper.what, tamper.instead).to_string()))
+            let refusal = Refusal::new(Class::Tamper, tamper.what, tamper.instead);
+            Decision::Ask(refusal.class, SafeText::new(&refusal.to_string()))
         }
     }
 }
@@ -213,11 +237,13 @@ pub fn texts(tool: &str, texts: &[BString], files: &[PathBuf], deadline: Instant
 fn ask(subject: Subject, world: &World, deadline: Instant) -> Decision {
     let left = deadline.saturating_duration_since(Instant::now()).saturating_sub(KEPT_BACK);
     match child_reply(subject, world, left) {
-        Ok(reply) => match reply.decision.as_str() {
-            "pass" => Decision::Pass,
-            "ask" => Decision::Ask(SafeText::new(&reply.text)),
-            "refuse" => Decision::Refuse(SafeText::new(&reply.text)),
-            other => Decision::from(&Refusal::internal(format!("unknown-verdict: the judgement ended with {other:?}"))),
+        Ok(Reply { decision, class, text }) => match (decision.as_str(), Class::of_word(&class)) {
+            ("pass", None) => Decision::Pass,
+            ("ask", Some(class)) => Decision::Ask(class, SafeText::new(&text)),
+            ("refuse", Some(class)) => Decision::Refuse(class, SafeText::new(&text)),
+            _ => Decision::from(&Refusal::internal(format!(
+                "unknown-verdict: the judgement ended with {decision:?} for {class:?}"
+            ))),
         },
         Err(refusal) => Decision::from(&refusal),
     }
@@ -326,7 +352,7 @@ fn watch(cover: Arc<NetCover>, answered: Arc<AtomicBool>, within: Duration) {
             return;
         }
         std::thread::sleep(last.saturating_sub(started.elapsed()));
-        let reply = Reply { decision: "pass".to_owned(), text: String::new() };
+        let reply = Reply::pass();
         std::process::exit(i32::from(say(&reply, &answered)));
     });
 }

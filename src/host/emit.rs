@@ -7,7 +7,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::text::SafeText;
-use crate::verdict::Refusal;
+use crate::verdict::{Class, Refusal};
 
 use super::table::{Host, Limit, LimitUnit, Shape};
 
@@ -27,25 +27,25 @@ pub struct Answer {
 pub enum Decision {
     /// No objection.
     Pass,
-    /// A person must decide; the whole text that is shown.
-    Ask(SafeText),
-    /// No; the whole text that is shown.
-    Refuse(SafeText),
+    /// A person must decide: why, and the whole text that is shown.
+    Ask(Class, SafeText),
+    /// No: why, and the whole text that is shown.
+    Refuse(Class, SafeText),
 }
 
 impl Decision {
     /// The decision for a host at which nobody can be asked.
     pub fn unasked(self) -> Self {
         match self {
-            Self::Ask(text) => Self::Refuse(text),
-            Self::Pass | Self::Refuse(_) => self,
+            Self::Ask(class, text) => Self::Refuse(class, text),
+            Self::Pass | Self::Refuse(..) => self,
         }
     }
 }
 
 impl From<&Refusal> for Decision {
     fn from(refusal: &Refusal) -> Self {
-        Self::Refuse(SafeText::new(&refusal.to_string()))
+        Self::Refuse(refusal.class, SafeText::new(&refusal.to_string()))
     }
 }
 
@@ -54,11 +54,11 @@ impl Answer {
     pub fn of(decision: &Decision, host: &Host, event: &str) -> Self {
         match decision {
             Decision::Pass => Self { stdout: host.pass.stdout.clone(), stderr: String::new(), exit: 0 },
-            Decision::Ask(text) if host.ask.events.iter().any(|known| known == event) => {
+            Decision::Ask(_, text) if host.ask.events.iter().any(|known| known == event) => {
                 let stdout = clamped(&host.limit, said(text), |reason| render(host.ask.shape, "ask", event, reason));
                 Self { stdout, stderr: String::new(), exit: 0 }
             }
-            Decision::Ask(text) | Decision::Refuse(text) => Self::refused(said(text), host, event),
+            Decision::Ask(_, text) | Decision::Refuse(_, text) => Self::refused(said(text), host, event),
         }
     }
 
@@ -157,8 +157,8 @@ fn length(unit: LimitUnit, text: &str) -> usize {
 /// The decision that several gates' votes compose to: deny beats ask beats no objection.
 pub fn compose(votes: impl IntoIterator<Item = Decision>) -> Decision {
     votes.into_iter().fold(Decision::Pass, |so_far, vote| match (so_far, vote) {
-        (Decision::Refuse(text), _) | (_, Decision::Refuse(text)) => Decision::Refuse(text),
-        (Decision::Ask(text), _) | (_, Decision::Ask(text)) => Decision::Ask(text),
+        (Decision::Refuse(class, text), _) | (_, Decision::Refuse(class, text)) => Decision::Refuse(class, text),
+        (Decision::Ask(class, text), _) | (_, Decision::Ask(class, text)) => Decision::Ask(class, text),
         (Decision::Pass, Decision::Pass) => Decision::Pass,
     })
 }

@@ -39,7 +39,12 @@ pub enum Call {
         tool: String,
     },
     /// Files that would be written.
-    Writing(Vec<PathBuf>),
+    Writing {
+        /// The files.
+        paths: Vec<PathBuf>,
+        /// Every text of the tool's input, on lines of their own.
+        text: BString,
+    },
     /// Texts that would reach a server.
     Publishing {
         /// The tool.
@@ -286,7 +291,7 @@ fn call(payload: &Value, host: &Host, event: &str) -> Result<Call, EventFault> {
         return Ok(Call::Typing { tool });
     }
     if host.tools.writing.contains(&tool) {
-        return Ok(Call::Writing(paths(&input)));
+        return Ok(writing(&input));
     }
     // A tool that the row does not know and that carries a command is taken for a shell: hosts rename
     // their tools, and a silent pass would be the gate's end.
@@ -365,6 +370,13 @@ fn directory(payload: &Value, host: &Host) -> Option<PathBuf> {
         (Some(_), None) | (None, None) => None,
     }
     .filter(|path| path.is_absolute())
+}
+
+/// Files that a tool writes, and what it is given for them.
+pub(super) fn writing(input: &Value) -> Call {
+    let mut texts = Vec::new();
+    tools::collect_texts(input, &mut texts);
+    Call::Writing { paths: paths(input), text: bstr::join("\n", texts).into() }
 }
 
 /// Every string below a key that says it is a path.

@@ -15,6 +15,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use bstr::ByteSlice;
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
@@ -267,7 +268,7 @@ fn decide(event: &Event<'_>, deadline: Instant) -> Decision {
         Call::Other => Decision::Pass,
         Call::Shell(commands) => judged(event, commands, deadline),
         Call::Typing { tool } => child::typing(event.host, tool),
-        Call::Writing(paths) => child::writing(event.host, paths),
+        Call::Writing { paths, text } => child::writing(event.host, paths, text.as_bstr()),
         Call::Publishing { tool, texts, files, commands } => {
             compose([child::texts(tool, texts, files, deadline), judged(event, commands, deadline)])
         }
@@ -283,19 +284,16 @@ const SESSION_LIMIT: usize = 200;
 
 /// Writes what was asked and answered into the journal. What publishes nothing is not worth a line.
 fn note(event: &Event<'_>, decision: &Decision, started: Instant) {
-    let (word, text) = match decision {
+    let (word, class) = match decision {
         Decision::Pass => return,
-        Decision::Ask(text) => ("ask", text.as_str()),
-        Decision::Refuse(text) => ("refuse", text.as_str()),
+        Decision::Ask(class, _) => ("ask", class),
+        Decision::Refuse(class, _) => ("refuse", class),
     };
-    // Only what was found has a first line without a class.
-    let headline = text.lines().next().unwrap_or_default();
-    let class = headline.split(['(', ')']).nth(1).unwrap_or(Class::Finding.word());
     let dir = match &event.call {
         Call::Shell(commands) | Call::Publishing { commands, .. } => {
             commands.iter().find_map(|command| command.cwd.as_ref())
         }
-        Call::Typing { .. } | Call::Writing(_) | Call::Other => None,
+        Call::Typing { .. } | Call::Writing { .. } | Call::Other => None,
     };
     journal::append(&Record {
         at: journal::now(),
@@ -305,7 +303,7 @@ fn note(event: &Event<'_>, decision: &Decision, started: Instant) {
         event: event.name.clone(),
         session: event.session.chars().take(SESSION_LIMIT).collect(),
         decision: word.to_owned(),
-        class: class.to_owned(),
+        class: class.word().to_owned(),
         dir: dir.map(|dir| dir.to_string_lossy().into_owned()).unwrap_or_default(),
         tips: Vec::new(),
         millis: u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),

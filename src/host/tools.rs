@@ -78,12 +78,12 @@ pub(super) fn call(tool: &str, input: &Value, host: &Host, cwd: Option<&Path>) -
     let (name, input) = unwrapped(tool, input);
     let words = words(&format!("{tool} {name}"));
     if has(&words, &["editor"]) {
-        return Ok(Call::Writing(super::event::paths(&input)));
+        return Ok(super::event::writing(&input));
     }
     let mut commands = carried(tool, &words, &input, cwd)?;
     if !reaches_a_server(tool, &words, &input, host) {
         return Ok(match commands.is_empty() {
-            true if has(&words, VERBS) => Call::Writing(super::event::paths(&input)),
+            true if has(&words, VERBS) => super::event::writing(&input),
             true => Call::Other,
             false => Call::Shell(commands),
         });
@@ -283,7 +283,7 @@ fn in_a_repository(dir: &Path) -> bool {
 
 /// Every string of a value, keys included: a server is sent both, and a short value is read beside its
 /// key, which says what it is. Of a text that is an object itself, what is in that.
-fn collect_texts(value: &Value, found: &mut Vec<BString>) {
+pub(super) fn collect_texts(value: &Value, found: &mut Vec<BString>) {
     match value {
         Value::String(text) => match object(value) {
             Some(inside) => collect_texts(&inside, found),

@@ -54,7 +54,7 @@ impl Bench {
     /// Tries a call: what is wrong with its answers, nothing when nothing is.
     pub fn complaints(&self, world: &World, host: &Host, found: &Found) -> Vec<String> {
         let mut complaints = Vec::new();
-        let refusal = Answer::of(&Decision::Refuse(SafeText::new("a reason")), host, &found.event);
+        let refusal = Answer::of(&Decision::Refuse(Class::Finding, SafeText::new("a reason")), host, &found.event);
         match self.asked(world, host, found, "git push origin planted") {
             Err(why) => complaints.push(format!("trying it failed: {why}")),
             Ok(done) => {

@@ -152,6 +152,11 @@ impl Class {
         }
     }
 
+    /// The class of a word.
+    pub fn of_word(word: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|class| class.word() == word)
+    }
+
     /// As written in JSON and in `docs/refusals.md`.
     pub const fn word(self) -> &'static str {
         match self {

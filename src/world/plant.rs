@@ -24,7 +24,15 @@ pub fn at(point: &str) {
             std::process::exit(0);
         }
         "unknown-verdict" => {
-            println!("{{\"decision\":\"perhaps\",\"text\":\"\"}}");
+            println!("{{\"decision\":\"perhaps\",\"class\":\"\",\"text\":\"\"}}");
+            std::process::exit(0);
+        }
+        "unknown-class" => {
+            println!("{{\"decision\":\"refuse\",\"class\":\"no such class\",\"text\":\"\"}}");
+            std::process::exit(0);
+        }
+        "pass-with-a-class" => {
+            println!("{{\"decision\":\"pass\",\"class\":\"finding\",\"text\":\"\"}}");
             std::process::exit(0);
         }
         "overflow" => {

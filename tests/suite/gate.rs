@@ -11,6 +11,7 @@ use tyran::host::event::{self, Call};
 use tyran::host::table::{Host, Shape, ShellState, Table, TableFault};
 use tyran::install::trial;
 use tyran::text::SafeText;
+use tyran::verdict::Class;
 
 use super::support::{Repo, Sandbox, planted, shared, shown};
 
@@ -188,6 +189,8 @@ fn whatever_is_planted_ends_in_a_refusal() {
         ("child=memory", "tyran: refused"),
         ("child=nonsense", "exited-without-decision"),
         ("child=unknown-verdict", "unknown-verdict"),
+        ("child=unknown-class", "unknown-verdict"),
+        ("child=pass-with-a-class", "unknown-verdict"),
         ("child=spin", "deadline-exceeded"),
         ("child=sleep", "deadline-exceeded"),
     ] {
@@ -435,7 +438,8 @@ fn every_row_reads_its_recorded_event_and_answers_in_its_form() {
         assert_eq!(event.host.id, host, "{file}");
         let Call::Shell(commands) = &event.call else { panic!("{file}: {:?}", event.call) };
         assert!(commands[0].text.contains("git push"), "{file}: {commands:?}");
-        let answer = Answer::of(&Decision::Refuse(SafeText::new("no, because")), event.host, &event.name);
+        let answer =
+            Answer::of(&Decision::Refuse(Class::Finding, SafeText::new("no, because")), event.host, &event.name);
         assert!(answer.exit != 0 || !answer.stdout.is_empty(), "{file}");
         assert!(format!("{}{}", answer.stdout, answer.stderr).contains("no, because"), "{file}");
     }
@@ -488,7 +492,7 @@ fn long_reasons_are_cut_on_a_character_boundary_and_say_by_how_much() {
     for host in &table.hosts {
         let event = &host.events.pre_tool[0];
         let reason = SafeText::new(&"\u{1F600}\"quoted\" ".repeat(4000));
-        let answer = Answer::of(&Decision::Refuse(reason), host, event);
+        let answer = Answer::of(&Decision::Refuse(Class::Finding, reason), host, event);
         for text in [&answer.stdout, &answer.stderr] {
             assert!(text.encode_utf16().count() <= host.limit.size, "{}", host.id);
             assert!(text.is_empty() || text.contains("characters left out"), "{}", host.id);
@@ -512,12 +516,17 @@ fn pass_is_no_objection_and_never_an_approval() {
 #[test]
 fn question_is_a_refusal_where_asking_does_not_work() {
     let table = table();
-    let ask = Decision::Ask(SafeText::new("may it?"));
+    let ask = Decision::Ask(Class::Tamper, SafeText::new("may it?"));
     for host in &table.hosts {
         for event in &host.events.pre_tool {
             let answer = Answer::of(&ask, host, event);
             if !host.ask.events.contains(event) {
-                assert_eq!(answer, Answer::of(&Decision::Refuse(SafeText::new("may it?")), host, event), "{}", host.id);
+                assert_eq!(
+                    answer,
+                    Answer::of(&Decision::Refuse(Class::Tamper, SafeText::new("may it?")), host, event),
+                    "{}",
+                    host.id
+                );
             }
         }
     }
@@ -526,9 +535,17 @@ fn question_is_a_refusal_where_asking_does_not_work() {
 #[test]
 fn deny_beats_ask_beats_no_objection() {
     let text = SafeText::new;
-    let votes = [Decision::Pass, Decision::Ask(text("a")), Decision::Refuse(text("r")), Decision::Pass];
-    assert_eq!(compose(votes), Decision::Refuse(text("r")));
-    assert_eq!(compose([Decision::Pass, Decision::Ask(text("a"))]), Decision::Ask(text("a")));
+    let votes = [
+        Decision::Pass,
+        Decision::Ask(Class::Tamper, text("a")),
+        Decision::Refuse(Class::Finding, text("r")),
+        Decision::Pass,
+    ];
+    assert_eq!(compose(votes), Decision::Refuse(Class::Finding, text("r")));
+    assert_eq!(
+        compose([Decision::Pass, Decision::Ask(Class::Tamper, text("a"))]),
+        Decision::Ask(Class::Tamper, text("a"))
+    );
     assert_eq!(compose([Decision::Pass, Decision::Pass]), Decision::Pass);
     assert_eq!(compose([]), Decision::Pass);
 }
@@ -628,6 +645,19 @@ fn what_was_refused_is_in_the_journal_without_the_command() {
     let record: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!((record["decision"].as_str(), record["of"].as_str()), (Some("refuse"), Some("claude")));
     assert!(!String::from_utf8_lossy(&output.stdout).contains("git push"));
+    // Why: the class itself, whatever the text says.
+    gate(&sandbox, "claude", &claude_event(&repo.dir, "git push --no-verify origin main"));
+    gate(&sandbox, "claude", &claude_event(&repo.dir, "tyran uninstall --all"));
+    let write = json!({"session_id": "s", "cwd": repo.dir, "hook_event_name": "PreToolUse", "tool_name": "Write",
+                       "tool_input": {"file_path": repo.dir.join(".git/hooks/pre-push"), "content": "(finding)"}});
+    gate(&sandbox, "claude", write.to_string().as_bytes());
+    let output = sandbox.tyran().args(["log", "--format", "json"]).output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    let records = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let told: Vec<(String, String)> =
+        records.map(|one| (one["decision"].as_str().unwrap().into(), one["class"].as_str().unwrap().into())).collect();
+    let told: Vec<(&str, &str)> = told.iter().map(|(decision, class)| (decision.as_str(), class.as_str())).collect();
+    assert_eq!(told, [("refuse", "finding"), ("refuse", "bypass"), ("ask", "tamper"), ("ask", "tamper")]);
 }
 
 #[test]

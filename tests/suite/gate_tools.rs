@@ -653,11 +653,16 @@ fn a_slow_reader_gets_the_whole_answer() {
 fn an_answer_for_which_not_even_the_note_has_room_is_still_a_refusal() {
     use tyran::host::emit::{Answer, Decision};
     use tyran::text::SafeText;
+    use tyran::verdict::Class;
     for size in ["0", "20", "60", "120"] {
         let text = tyran::host::table::TEXT.replace("size = 10000", &format!("size = {size}"));
         for host in &Table::parse(&text).unwrap().hosts {
             for reason in ["x".repeat(500), "\u{1F600}".repeat(500), "\u{7}".repeat(100), " ".to_owned()] {
-                let answer = Answer::of(&Decision::Refuse(SafeText::new(&reason)), host, &host.events.pre_tool[0]);
+                let answer = Answer::of(
+                    &Decision::Refuse(Class::Finding, SafeText::new(&reason)),
+                    host,
+                    &host.events.pre_tool[0],
+                );
                 assert!(answer.exit != 0 || !answer.stdout.is_empty(), "{}", host.id);
                 assert!(answer.exit == 0 || !answer.stderr.trim().is_empty(), "{}", host.id);
                 if !answer.stdout.is_empty() {

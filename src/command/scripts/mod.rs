@@ -9,7 +9,7 @@ mod justfile;
 mod makefile;
 mod package;
 mod quiet;
-mod searched;
+pub(super) mod searched;
 
 use bstr::{BStr, BString, ByteSlice};
 

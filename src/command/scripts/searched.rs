@@ -55,16 +55,23 @@ const PLACES: &[&str] =
 const MAX_STRINGS: usize = 512;
 
 impl Walk<'_, '_> {
+    /// Searches the text of a program for switches that leave hooks out.
+    pub(in crate::command) fn switches(&mut self, code: &[u8]) {
+        if !self.is_probing() && leaves_hooks_out(code) {
+            self.bypass(
+                "a program is told to leave hooks out",
+                "the same program without `--no-verify` and without another hooks path, so that the hooks run",
+            );
+        }
+    }
+
     /// Searches the text of a program; one that starts no other only speaks of git.
     pub(super) fn searched(&mut self, code: &[u8], starts_others: bool, shell: &Shell) {
         if self.is_probing() {
             return;
         }
-        if starts_others && leaves_hooks_out(code) {
-            self.bypass(
-                "a program is told to leave hooks out",
-                "the same program without `--no-verify` and without another hooks path, so that the hooks run",
-            );
+        if starts_others {
+            self.switches(code);
         }
         let writes = WRITING.iter().any(|word| code.find(word).is_some());
         if !writes || !PLACES.iter().any(|place| code.find(place).is_some()) {
@@ -104,7 +111,7 @@ impl Walk<'_, '_> {
 }
 
 /// Whether a text that speaks of git holds a spelling that leaves hooks out.
-fn leaves_hooks_out(code: &[u8]) -> bool {
+pub(in crate::command) fn leaves_hooks_out(code: &[u8]) -> bool {
     let lower = code.to_ascii_lowercase();
     for switch in ["--no-veri", "core.hookspath"] {
         let mut from = 0;

@@ -43,7 +43,17 @@ impl Walk<'_, '_> {
             return Ends::success(shell);
         }
         match self.resolve(name.as_bstr(), &shell) {
-            Program::ByName => self.named(base_name(name.as_bstr()), call, shell),
+            Program::ByName => {
+                if let Some((path, text)) = self.put_before(name.as_bstr()) {
+                    self.switches(&text);
+                    if name == "git" {
+                        // It may do more than it is called for, and leave out what is called for as well.
+                        let (call, inside) = (call.with_words(call.words.clone()), shell.clone());
+                        self.perhaps(|walk| drop(walk.file(&path, call, inside)));
+                    }
+                }
+                self.named(base_name(name.as_bstr()), call, shell)
+            }
             Program::File(path) => self.file(&path, call, shell),
             Program::Absent => self.absent(name.as_bstr(), call, shell),
             Program::Unknown => {

@@ -1,6 +1,7 @@
 //! Which program a name stands for: along the PATH of the command, with what the line has put there.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use bstr::{BStr, BString, ByteSlice};
 
@@ -9,6 +10,7 @@ use super::state::Shell;
 use crate::command::scripts;
 use crate::command::simple::{FileSeen, Program, to_os_string};
 use crate::command::wrappers;
+use crate::world::memory::SmallFile;
 
 /// Where the system keeps its programs: a path below one of these is the program of that name.
 const SYSTEM_FOLDERS: &[&str] =
@@ -42,6 +44,15 @@ impl Walk<'_, '_> {
             Some(found) => self.program_at(&found),
             None if familiar && !path_changed => Program::ByName,
             None => Program::Absent,
+        }
+    }
+
+    /// A script that the PATH which the line starts with finds for a name before the system's own program, and its text.
+    pub(super) fn put_before(&self, name: &BStr) -> Option<(PathBuf, Arc<[u8]>)> {
+        let path = self.usual(name).filter(|path| !is_of_system(path))?;
+        match self.world.small_file(&path) {
+            SmallFile::Text(text) if scripts::interpreter(&text) != scripts::Interpreter::Binary => Some((path, text)),
+            SmallFile::Text(_) | SmallFile::Absent | SmallFile::Unfit => None,
         }
     }
 
@@ -85,7 +96,7 @@ impl Walk<'_, '_> {
     }
 
     fn program_at(&self, path: &Path) -> Program {
-        let system = SYSTEM_FOLDERS.iter().any(|folder| path.starts_with(folder));
+        let system = is_of_system(path);
         let base = path.file_name().map(|name| BString::from(name.as_encoded_bytes())).unwrap_or_default();
         if system && self.is_familiar(base.as_bstr()) {
             return Program::ByName;
@@ -109,6 +120,11 @@ impl Walk<'_, '_> {
     fn is_tool(&self, base: &BStr) -> bool {
         scripts::is_runner(base) || self.verbs.is_harmless(base)
     }
+}
+
+/// Whether a program lies where the system keeps its own.
+pub(in crate::command) fn is_of_system(path: &Path) -> bool {
+    SYSTEM_FOLDERS.iter().any(|folder| path.starts_with(folder))
 }
 
 /// Whether a program lies where a package manager of the project puts the tools that it installs.

@@ -19,7 +19,7 @@ mod external;
 mod flow;
 mod function;
 mod lasting;
-mod lookup;
+pub(in crate::command) mod lookup;
 mod loops;
 mod nested;
 mod redirect;

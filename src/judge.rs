@@ -525,17 +525,15 @@ fn bounded(plan: Plan) -> Result<Vec<Publish>, (Outcome, Verdict)> {
         ));
     }
     if plan.outcome == Outcome::Unknowable {
-        let what = plan
-            .unknown
-            .first()
-            .map_or_else(|| SafeText::new("what it would publish cannot be known"), |unknown| unknown.what.clone());
-        if plan.unknown.first().is_some_and(|unknown| unknown.is_limit) {
-            let remedy =
-                "write it shorter: long text into a file, by the tool for that; many commands into a script file";
-            return Err((plan.outcome, Verdict::Refuse(Refusal::new(Class::Unreadable, what, remedy))));
-        }
-        let remedy = "write the push with a plain remote and branch, as in `git push origin main`";
-        return Err((plan.outcome, Verdict::Refuse(Refusal::new(Class::Unknowable, what, remedy))));
+        let (what, remedy, class) = match plan.unknown.first() {
+            Some(unknown) if unknown.is_limit => (unknown.what.clone(), unknown.remedy(), Class::Unreadable),
+            Some(unknown) => (unknown.what.clone(), unknown.remedy(), Class::Unknowable),
+            None => {
+                let what = SafeText::new("what it would publish cannot be known");
+                (what, "write the push with a plain remote and branch, as in `git push origin main`", Class::Unknowable)
+            }
+        };
+        return Err((plan.outcome, Verdict::Refuse(Refusal::new(class, what, remedy))));
     }
     let mut publishes = plan.publishes;
     publishes.extend(plan.opaque.into_iter().map(everything));

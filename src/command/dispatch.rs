@@ -166,6 +166,7 @@ impl Meaning {
                 }
                 EnvChange::Unset => continue,
                 EnvChange::Unknown(why) => Value::Unknown(UnknownValue {
+                    between: BString::default(),
                     why: why.clone(),
                     span: scene.command.span.clone(),
                     prefix: BString::default(),

@@ -167,8 +167,18 @@ fn carried(scene: &Scene<'_, '_>, path: &Path) -> Content {
             // What an unread program may have done to it is not known; what it holds now is.
             Content::CopyOf(path.to_owned())
         }
-        FileSeen::AsOnDisk | FileSeen::Written(_) | FileSeen::Changed(_) => Content::of(file_text(scene, path)),
+        FileSeen::Changed(_) => made_of(scene, path).unwrap_or_else(|| Content::of(file_text(scene, path))),
+        FileSeen::AsOnDisk | FileSeen::Written(_) => Content::of(file_text(scene, path)),
     }
+}
+
+/// What a file of the line is made of, where that alone is known of it.
+fn made_of(scene: &Scene<'_, '_>, path: &Path) -> Option<Content> {
+    if scene.shell.edited().iter().any(|edited| edited == path) {
+        return None;
+    }
+    let written = scene.shell.written().into_iter().find(|file| file.path == path)?;
+    written.certain().filter(|content| matches!(content, Content::MadeOf { .. })).cloned()
 }
 
 fn tee(scene: &mut Scene<'_, '_>, words: &[Arg]) -> Effect {

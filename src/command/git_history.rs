@@ -205,6 +205,7 @@ pub(super) fn value_of(arg: &Arg) -> Value {
     match arg {
         Arg::Known(text) => Value::Known(text.clone()),
         Arg::Unknown { prefix, suffix } => Value::Unknown(super::simple::UnknownValue {
+            between: BString::default(),
             why: "a command that is not known".into(),
             span: 0..0,
             prefix: prefix.clone(),

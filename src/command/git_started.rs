@@ -308,6 +308,7 @@ impl Found {
         }
         let text = [value.as_slice(), b" \"$@\""].concat();
         let rest = Value::Unknown(UnknownValue {
+            between: BString::default(),
             why: "what git gives the program".into(),
             span: scene.command.span.clone(),
             prefix: BString::default(),
@@ -320,6 +321,7 @@ impl Found {
 
     fn unknown(&mut self, scene: &Scene<'_, '_>, call: &Call, why: SafeText, because: &str) {
         let text = Value::Unknown(UnknownValue {
+            between: BString::default(),
             why,
             span: scene.command.span.clone(),
             prefix: BString::default(),
@@ -337,6 +339,7 @@ impl Found {
 
     fn hook(&mut self, scene: &Scene<'_, '_>, call: &Call, name: &str, hook: &Path, top: &Path) {
         let rest = Value::Unknown(UnknownValue {
+            between: BString::default(),
             why: "what git gives the hook".into(),
             span: scene.command.span.clone(),
             prefix: BString::default(),

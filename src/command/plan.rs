@@ -109,6 +109,30 @@ pub struct Unknown {
     pub is_limit: bool,
 }
 
+impl Unknown {
+    /// What lets the line be understood.
+    pub fn remedy(&self) -> &'static str {
+        let what = self.what.as_str();
+        let says = |parts: &[&str]| parts.iter().any(|part| what.contains(part));
+        if self.is_limit {
+            return "write it shorter: long text into a file, by the tool for that; many commands into a script file";
+        }
+        if says(&["nobody can say"]) {
+            return "name the directory in plain words, as in `git -C /path/to/repository push origin main`";
+        }
+        if says(&["syntax error", "cannot be read", "no command was found", "too long or holds a NUL"]) {
+            return "close what is open there (a quote, a parenthesis, a here-document), or run the rest as a command of its own";
+        }
+        if says(&["alias"]) {
+            return "write the git command out in place of the alias, as in `git push origin main`";
+        }
+        if says(&["setting", "hooks path"]) {
+            return "give git's setting in plain words, or leave it out";
+        }
+        "write the push with a plain remote and branch, as in `git push origin main`"
+    }
+}
+
 /// Something that switches a control off, or tampers with one.
 #[derive(Clone, Debug)]
 pub struct Bypass {

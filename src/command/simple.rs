@@ -38,6 +38,8 @@ pub struct UnknownValue {
     pub why: SafeText,
     /// Where it stands, in bytes of the text.
     pub span: Range<usize>,
+    /// What is known between its beginning and its end, where several parts are not known, in order.
+    pub between: BString,
     /// What it begins with at least; empty when nothing is known. When `many`, the first word does.
     pub prefix: BString,
     /// What it ends with at least. When `many`, the last word does.

@@ -22,6 +22,7 @@ mod install;
 mod lfs;
 mod lines;
 mod living;
+mod made;
 mod net;
 mod objects;
 mod planted_programs;

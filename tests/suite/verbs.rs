@@ -388,6 +388,7 @@ fn a_verb_that_nobody_knows_takes_everything_of_its_repository() {
     let (_sandbox, world) = repository();
     let mut line = Line::new(world);
     let unknown = Value::Unknown(tyran::command::simple::UnknownValue {
+        between: BString::default(),
         why: "$X".into(),
         span: 0..0,
         prefix: BString::default(),

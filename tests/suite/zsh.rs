@@ -16,7 +16,8 @@ fn plan(line: &str) -> Plan {
 /// The calls of git, what is not known shown as `?`.
 fn calls(plan: &Plan) -> Vec<String> {
     let words = |words: &Vec<Option<bstr::BString>>| {
-        let shown = words.iter().map(|word| word.as_ref().map_or("?".to_owned(), |word| word.to_string().replace(' ', "_")));
+        let shown =
+            words.iter().map(|word| word.as_ref().map_or("?".to_owned(), |word| word.to_string().replace(' ', "_")));
         shown.collect::<Vec<_>>().join(" ")
     };
     plan.commands.iter().map(words).filter(|line| line == "git" || line.starts_with("git ")).collect()
@@ -60,7 +61,7 @@ fn arrays_are_all_their_elements() {
     check(&[
         ("c=(git push); $c", &["git push"]),
         ("c=(git '' push); $c", &["git push"]),
-        ("c=(push origin); git \"$c\"", &["git push origin"]),
+        ("c=(push origin); git \"$c\"", &["git push_origin"]),
         ("c=(git push); \"${c[@]}\"", &["git push"]),
         ("c=(git push); \"$c[@]\"", &["git push"]),
         ("c=(git push origin); ${c[1]} ${c:1}", &["git push origin"]),
@@ -85,7 +86,7 @@ fn values_are_split_only_where_an_option_says_so() {
         ("emulate -R ksh; a=(git push); $a ${a[1]}", &["git push"]),
         ("git $(echo push origin)", &["git push origin"]),
         ("git `echo push origin`", &["git push origin"]),
-        ("git \"$(echo push origin)\"", &["git push origin"]),
+        ("git \"$(echo push origin)\"", &["git push_origin"]),
         ("emulate sh -c 'git push'", &["git push"]),
         ("emulate bash -c 'c=\"git push\"; $c'", &["git push"]),
         ("emulate -L zsh; c=(git push); $c", &["git push"]),

@@ -10,6 +10,7 @@ mod grep;
 mod lines;
 mod pattern;
 pub(in crate::command) mod sed;
+pub(in crate::command) mod variables;
 
 use bstr::{BStr, BString, ByteSlice};
 
@@ -47,6 +48,7 @@ pub(in crate::command) fn is_one(base: &BStr) -> bool {
             | b"head"
             | b"tail"
             | b"base64"
+            | b"envsubst"
     )
 }
 

@@ -60,7 +60,7 @@ impl Reader {
                 parts.part(Part::DoubleQuoted(inner));
             }
             mark if self.at_zsh_mark(next) => {
-                self.pos = self.after(next + 1);
+                self.pos = self.after(next);
                 let name = self.name();
                 let part = self.plain_parameter(name, Some(mark), start, quoted)?;
                 parts.part(part);

@@ -17,7 +17,7 @@ impl Reader {
     pub(super) fn at_zsh_mark(&self, next: usize) -> bool {
         self.dialect == Dialect::Zsh
             && matches!(self.byte(next), b'#' | b'+' | b'=' | b'~' | b'^')
-            && is_name_start(self.byte(self.after(self.after(next))))
+            && is_name_start(self.byte(self.after(next)))
     }
 
     /// That mark, consumed, in what it makes of the parameter.

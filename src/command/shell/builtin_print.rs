@@ -6,6 +6,7 @@ use super::capture::Printed;
 use super::state::{Content, Shell, unknown};
 use super::{Ends, Walk};
 use crate::command::lex::{Ansi, decode_ansi};
+use crate::command::message;
 use crate::command::simple::Value;
 
 impl Walk<'_, '_> {
@@ -45,11 +46,20 @@ impl Walk<'_, '_> {
                 }
             }
             None => {
-                let printed = match text {
-                    Ok(text) => Printed::Text(text),
-                    Err(why) => Printed::Unknown(why.into()),
-                };
-                self.print(printed, &shell);
+                match text {
+                    Ok(text) => self.print(Printed::Text(text), &shell),
+                    Err(why) => {
+                        // What is known of its words may be printed, in whatever order.
+                        match super::builtin::joined_words(rest) {
+                            Value::Unknown(value) if message::is_plain(&value.why) => {
+                                let known = [value.prefix.as_slice(), &value.between, &value.suffix].join(&b"\n"[..]);
+                                self.print(Printed::Unknown(value.why), &shell);
+                                self.print(Printed::Text(known), &shell);
+                            }
+                            Value::Known(_) | Value::Unknown(_) => self.print(Printed::Unknown(why.into()), &shell),
+                        }
+                    }
+                }
             }
         }
         Ends::success(shell)
@@ -61,7 +71,11 @@ impl Walk<'_, '_> {
             Value::Known(text) => self.print(Printed::Text(text.into()), shell),
             Value::Unknown(value) => {
                 self.print(Printed::Text(value.prefix.into()), shell);
-                self.print(Printed::Unknown(value.why), shell);
+                self.print(Printed::Unknown(value.why.clone()), shell);
+                if !value.between.is_empty() {
+                    self.print(Printed::Text(value.between.into()), shell);
+                    self.print(Printed::Unknown(value.why), shell);
+                }
                 self.print(Printed::Text(value.suffix.into()), shell);
             }
         }

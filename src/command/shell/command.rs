@@ -67,14 +67,17 @@ impl Walk<'_, '_> {
             for assignment in &simple.assignments {
                 self.assign(assignment, &mut shell);
             }
-            let state = shell.clone();
-            self.under(&opened, &state, |_| ());
+            if matches!(opened.out, super::redirect::Out::File { .. }) {
+                let state = shell.clone();
+                self.under(&opened, &state, |_| ());
+            }
             shell.descriptors = outside;
             if simple.words.is_empty() { Ends::Same(shell) } else { Ends::success(shell) }
         } else {
             let permanent = words.len() == 1 && words.first().and_then(Value::known).is_some_and(|name| name == "exec");
             let temporary = self.assign_for_command(&simple.assignments, &mut shell);
-            let state = shell.clone();
+            // Kept only where it says into which file the output goes.
+            let state = matches!(opened.out, super::redirect::Out::File { .. }).then(|| shell.clone());
             let call = Call {
                 words,
                 redirections: opened.redirections.clone(),
@@ -82,7 +85,11 @@ impl Walk<'_, '_> {
                 programs_only: false,
                 no_builtins: false,
             };
-            let ends = self.under(&opened, &state, |walk| walk.run(call, shell));
+            let ends = match state {
+                Some(state) => self.under(&opened, &state, |walk| walk.run(call, shell)),
+                None if matches!(opened.out, super::redirect::Out::Inherited) => self.run(call, shell),
+                None => self.captured(|walk| walk.run(call, shell)).0,
+            };
             let restore = |mut ended: Shell| {
                 if !permanent {
                     ended.descriptors = outside.clone();
@@ -215,8 +222,7 @@ impl Walk<'_, '_> {
         }
         self.record(&call.words);
         let Some(name) = call.name().map(BStr::to_owned) else { return self.run_unknown(call, shell) };
-        let unchanged = Ends::Same(shell.clone());
-        self.nested(range, unchanged, |walk| walk.run_named(name.as_bstr(), call, shell))
+        self.nested_in(range, shell, |walk, shell| walk.run_named(name.as_bstr(), call, shell))
     }
 
     fn run_named(&mut self, name: &BStr, call: Call, shell: Shell) -> Ends {

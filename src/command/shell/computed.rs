@@ -20,7 +20,13 @@ impl Walk<'_, '_> {
         }
         let words: Vec<&BStr> = call.arguments().iter().map(Value::known).collect::<Option<_>>()?;
         let pasted = self.pasted.len();
-        let printed = filters::output(base, &words, &mut |source| self.text_of(source, shell));
+        let printed = if base == "envsubst" {
+            let env = shell.env(self.world);
+            let read = self.text_of(Source::Input, shell);
+            read.and_then(|text| filters::variables::substituted(&words, &text, &|name| env.var(name).into()))
+        } else {
+            filters::output(base, &words, &mut |source| self.text_of(source, shell))
+        };
         let Some(printed) = printed else {
             self.pasted.truncate(pasted);
             return None;
@@ -90,20 +96,43 @@ impl Walk<'_, '_> {
                 named = true;
             }
         }
-        let reads_input = !named || words.iter().any(|word| *word == "-");
+        let needs_none =
+            base == "jq" && words.iter().any(|word| *word == "--null-input" || is_cluster_with(word, b'n'));
+        let reads_input = !needs_none && (!named || words.iter().any(|word| *word == "-"));
         match shell.stdin() {
             Stdin::File(path) if reads_input && path.is_file() => made.files.push(path),
             Stdin::Text(text) if reads_input => made.text.extend(text),
             Stdin::Empty => {}
-            _ if reads_input => return None,
-            _ => {}
+            Stdin::Unknown(_) if reads_input => {
+                let piped = shell.input_made_of()?;
+                made.files.extend(piped.files.iter().cloned());
+                made.text.extend_from_slice(&piped.text);
+            }
+            Stdin::Inherited | Stdin::File(_) | Stdin::Names { .. } if reads_input => return None,
+            Stdin::Inherited | Stdin::File(_) | Stdin::Names { .. } | Stdin::Text(_) | Stdin::Unknown(_) => {}
         }
-        if !made.text.is_empty() {
+        // What it is told to print stands in its words.
+        words.iter().for_each(|word| made.text.extend([word.as_bytes(), b"\n"].concat()));
+        self.print_made(made, SafeText::quoted(format!("output of {base}").as_bytes(), 60), shell);
+        Some(Ends::Same(shell.clone()))
+    }
+
+    /// Prints what is not known, of which is known what it comes from.
+    pub(in crate::command) fn print_made(&mut self, made: super::capture::MadeOf, why: SafeText, shell: &Shell) {
+        if !made.text.is_empty() && !self.is_probing() && !self.disk.put_in.texts.contains(&made.text) {
             // It counts as said, whatever becomes of it.
             self.disk.put_in.texts.push(made.text);
         }
-        self.print(Printed::MadeOf(made.files, SafeText::quoted(format!("output of {base}").as_bytes(), 60)), shell);
-        Some(Ends::Same(shell.clone()))
+        self.print(Printed::MadeOf(made.files, why), shell);
+    }
+
+    /// A file takes what a pipe brings.
+    pub(in crate::command) fn write_made(&mut self, to: &Value, append: bool, shell: &Shell) {
+        let Some(made) = shell.input_made_of().filter(|_| !append && !self.is_probing()) else { return };
+        let content = Content::MadeOf { text: made.text.clone(), files: made.files.clone() };
+        if let Some(path) = to.known().and_then(|name| self.absolute(name, shell)) {
+            self.disk.write(path, content, self.uncertain == 0 && !shell.dead);
+        }
     }
 
     /// Programs that print what one archive or packed file holds; `None` where that is not what they do.
@@ -153,4 +182,11 @@ impl Walk<'_, '_> {
             Source::File(name) => self.input_text(&Value::Known(name.to_owned()), shell).ok(),
         }
     }
+}
+
+/// Whether a word is short options, this letter among them.
+fn is_cluster_with(word: &BStr, letter: u8) -> bool {
+    word.strip_prefix(b"-").is_some_and(|letters| {
+        !letters.is_empty() && letters.iter().all(u8::is_ascii_alphabetic) && letters.contains(&letter)
+    })
 }

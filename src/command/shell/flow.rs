@@ -2,6 +2,7 @@
 
 use bstr::{BStr, ByteSlice};
 
+use super::capture::MadeOf;
 use super::state::{Dirs, Shell};
 use super::{Ends, Walk};
 use crate::command::ast::{AndOr, Arm, Command, CommandKind, Joint, List, Part, Pipeline, Word};
@@ -114,27 +115,29 @@ impl Walk<'_, '_> {
     /// Commands joined by `|`: each in a shell of its own, reading what the one before prints.
     fn piped(&mut self, commands: &[Command], shell: Shell) -> Ends {
         let Some((last, others)) = commands.split_last() else { return Ends::Same(shell) };
-        let mut input: Option<Stdin> = None;
+        let mut input: Option<(Stdin, Option<MadeOf>)> = None;
         for command in others {
             let mut stage = shell.subshell();
-            if let Some(input) = input.take() {
-                stage.set_descriptor(0, input);
+            if let Some((input, made_of)) = input.take() {
+                stage.reads_pipe(input, made_of);
             }
             let (_, capture) = self.captured(|walk| {
                 let ends = walk.command(command, stage);
                 let ended = walk.sequel(ends);
                 walk.leave_shell(ended);
             });
-            input = Some(capture.stdin());
+            let made_of = capture.made_of().cloned();
+            input = Some((capture.stdin(), made_of));
         }
         let mut stage = if shell.dialect == Dialect::Zsh { shell.clone() } else { shell.subshell() };
-        if let Some(input) = input {
-            stage.set_descriptor(0, input);
+        if let Some((input, made_of)) = input {
+            stage.reads_pipe(input, made_of);
         }
         let (success, failure) = self.command(last, stage).split();
         if shell.dialect == Dialect::Zsh {
             // zsh runs the last command in the shell itself.
-            let outside = |ended: Shell| Shell { descriptors: shell.descriptors.clone(), ..ended };
+            let outside =
+                |ended: Shell| Shell { descriptors: shell.descriptors.clone(), piped: shell.piped.clone(), ..ended };
             return Ends::of(outside(success), outside(failure));
         }
         self.leave_shell(success.clone().merge(failure.clone()));
@@ -143,12 +146,16 @@ impl Walk<'_, '_> {
 
     /// One command with its redirections.
     pub(in crate::command) fn command(&mut self, command: &Command, shell: Shell) -> Ends {
-        let span = self.place(command.span);
-        if !self.pay(span.clone()) {
-            return Ends::Same(shell);
-        }
         if let CommandKind::Simple(simple) = &command.kind {
-            return self.simple(simple, &command.redirects, command.span, shell);
+            // Its words pay when they are run.
+            return if simple.words.is_empty() && !self.pay(self.place(command.span)) {
+                Ends::Same(shell)
+            } else {
+                self.simple(simple, &command.redirects, command.span, shell)
+            };
+        }
+        if !self.pay(self.place(command.span)) {
+            return Ends::Same(shell);
         }
         self.account_for_words(command);
         if command.redirects.is_empty() {

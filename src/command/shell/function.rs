@@ -65,16 +65,15 @@ impl Walk<'_, '_> {
 
     fn call_one(&mut self, function: &Rc<Function>, arguments: Vec<Value>, span: Span, mut shell: Shell) -> Ends {
         let place = self.place(span);
-        self.called.push(Rc::as_ptr(function));
+        self.called.insert(Rc::as_ptr(function));
         let outside = Rc::clone(&shell.arguments);
         let locals = std::mem::take(&mut shell.locals);
         shell.arguments = Rc::new(Arguments { zero: outside.zero.clone(), rest: arguments });
         let was_in_function = std::mem::replace(&mut shell.in_function, true);
         let was_dead = shell.dead;
-        let unchanged = Ends::Same(shell.clone());
         let loops = std::mem::take(&mut self.loops);
         let in_given_text = std::mem::replace(&mut self.in_given_text, function.in_given_text);
-        let ends = self.nested(place, unchanged, |walk| walk.command(&function.body, shell));
+        let ends = self.nested_in(place, shell, |walk, shell| walk.command(&function.body, shell));
         self.loops = loops;
         self.in_given_text = in_given_text;
         let (success, failure) = ends.split();
@@ -116,7 +115,7 @@ impl Walk<'_, '_> {
             inside.arguments = Rc::new(Arguments { zero: unknown(why, 0..0), rest: vec![many(why, 0..0)] });
             inside.in_function = true;
             let place = function.body.span;
-            self.called.push(Rc::as_ptr(&function));
+            self.called.insert(Rc::as_ptr(&function));
             let in_given_text = std::mem::replace(&mut self.in_given_text, function.in_given_text);
             self.perhaps(|walk| {
                 let range = walk.place(place);

@@ -24,6 +24,7 @@ mod loops;
 mod nested;
 mod redirect;
 pub mod state;
+mod throughout;
 mod tools;
 
 use std::collections::HashSet;
@@ -79,7 +80,7 @@ pub struct Walk<'w, 'v> {
     captures: Vec<Capture>,
     loops: Vec<loops::Exits>,
     functions: Vec<Rc<Function>>,
-    called: Vec<*const Function>,
+    called: HashSet<*const Function>,
     wrappers: Vec<&'static str>,
     pub(super) pasted: Vec<PathBuf>,
     /// Where nested text stands.
@@ -168,7 +169,7 @@ impl<'w, 'v> Walk<'w, 'v> {
             captures: Vec::new(),
             loops: Vec::new(),
             functions: Vec::new(),
-            called: Vec::new(),
+            called: HashSet::new(),
             wrappers: Vec::new(),
             pasted: Vec::new(),
             span: None,
@@ -198,7 +199,16 @@ impl<'w, 'v> Walk<'w, 'v> {
         self.uncalled_functions(shell.clone());
         self.lasting(&start, &shell);
         self.tripwire(text, &reader);
+        self.forget_limits(text, dialect);
         self.plan
+    }
+
+    /// A line that goes past a limit and is innocent throughout stays innocent.
+    fn forget_limits(&mut self, text: &[u8], dialect: Dialect) {
+        let goes_past = self.plan.unknown.iter().any(|unknown| unknown.is_limit);
+        if goes_past && self.plan.parsed == Parsed::Whole && throughout::is_innocent(text, dialect) {
+            self.plan.unknown.retain(|unknown| !unknown.is_limit);
+        }
     }
 
     /// Walks the lines of a text one after another, in the same shell.
@@ -209,11 +219,7 @@ impl<'w, 'v> Walk<'w, 'v> {
         text: &[u8],
         outermost: bool,
     ) -> Ends {
-        let mut ends = None;
         loop {
-            if let Some(ends) = ends.take() {
-                shell = self.sequel(ends);
-            }
             reader.set_extglob(shell.options.extglob);
             if shell.options.expand_aliases {
                 reader.set_aliases(Rc::clone(&shell.aliases));
@@ -222,15 +228,19 @@ impl<'w, 'v> Walk<'w, 'v> {
                 self.opaque("aliases that a branch sets", &shell);
             }
             match reader.next_line() {
-                Ok(Some(list)) => ends = Some(self.list(&list, shell.clone())),
-                Ok(None) => return ends.unwrap_or(Ends::Same(shell)),
+                // Handed on and not copied: what it shares with nobody is changed in place.
+                Ok(Some(list)) => {
+                    let ends = self.list(&list, shell);
+                    shell = self.sequel(ends);
+                }
+                Ok(None) => return Ends::Same(shell),
                 Err(stop) => {
                     if outermost {
                         self.stopped(stop, text, reader.position(), shell.dialect);
                     } else {
                         self.stopped_inside(stop, text);
                     }
-                    return ends.unwrap_or(Ends::Same(shell));
+                    return Ends::Same(shell);
                 }
             }
         }
@@ -277,14 +287,37 @@ impl<'w, 'v> Walk<'w, 'v> {
         otherwise: T,
         walk: impl FnOnce(&mut Self) -> T,
     ) -> T {
-        if self.nesting >= MAX_NESTING {
-            self.beyond_limit("code is nested deeper than is followed", span);
+        if !self.may_nest(span) {
             return otherwise;
         }
         self.nesting += 1;
         let result = walk(self);
         self.nesting -= 1;
         result
+    }
+
+    /// The same for what takes the shell: where it is too deep the shell stays as it is.
+    pub(in crate::command) fn nested_in(
+        &mut self,
+        span: Range<usize>,
+        shell: Shell,
+        walk: impl FnOnce(&mut Self, Shell) -> Ends,
+    ) -> Ends {
+        if !self.may_nest(span) {
+            return Ends::Same(shell);
+        }
+        self.nesting += 1;
+        let ends = walk(self, shell);
+        self.nesting -= 1;
+        ends
+    }
+
+    fn may_nest(&mut self, span: Range<usize>) -> bool {
+        let may = self.nesting < MAX_NESTING;
+        if !may {
+            self.beyond_limit("code is nested deeper than is followed", span);
+        }
+        may
     }
 
     /// Runs `walk` where it is not certain to run.

@@ -52,8 +52,7 @@ impl Walk<'_, '_> {
     /// Walks text in this very shell.
     pub(in crate::command) fn run_text(&mut self, text: &[u8], shell: Shell) -> Ends {
         let span = self.span.unwrap_or(self.here);
-        let unchanged = Ends::Same(shell.clone());
-        self.nested(span.range(), unchanged, |walk| {
+        self.nested_in(span.range(), shell, |walk, shell| {
             let outer = walk.span.replace(span);
             let in_given_text = std::mem::replace(&mut walk.in_given_text, false);
             let ends = match Reader::new(text, shell.dialect) {

@@ -2,10 +2,11 @@
 
 use bstr::{BStr, BString, ByteSlice};
 
-use super::capture::{Capture, Printed};
+use super::capture::{Capture, MadeOf, Printed};
 use super::state::{Content, Shell, known};
 use super::{Ends, Walk};
 use crate::command::ast::{Part, Redirect, RedirectOperator};
+use crate::command::message;
 use crate::command::plan::Content as FileContent;
 use crate::command::shell::disk::FileText;
 use crate::command::simple::{Redirection, RedirectionKind, Stdin, Value};
@@ -202,11 +203,11 @@ impl Walk<'_, '_> {
                 RedirectionKind::Read
             }
             RedirectOperator::HereDocument => {
-                shell.set_descriptor(fd.unwrap_or(0), text_input(&target, b""));
+                give_text(shell, fd.unwrap_or(0), &target, b"");
                 RedirectionKind::HereDocument
             }
             RedirectOperator::HereString => {
-                shell.set_descriptor(fd.unwrap_or(0), text_input(&target, b"\n"));
+                give_text(shell, fd.unwrap_or(0), &target, b"\n");
                 RedirectionKind::HereString
             }
             RedirectOperator::DuplicateInput => {
@@ -383,6 +384,9 @@ impl Walk<'_, '_> {
         if !self.is_captured() {
             return;
         }
+        if let (Some(made), Stdin::Unknown(why)) = (shell.input_made_of().cloned(), stdin) {
+            return self.print_made(made, why.clone(), shell);
+        }
         let printed = match stdin {
             Stdin::Names { prefix, why } => Printed::Names(prefix.clone(), why.clone()),
             Stdin::Text(_) | Stdin::Empty | Stdin::Inherited | Stdin::Unknown(_) | Stdin::File(_) => {
@@ -396,10 +400,16 @@ impl Walk<'_, '_> {
     }
 }
 
-fn text_input(text: &Value, end: &[u8]) -> Stdin {
+/// Lets a descriptor give a here-document's or here-string's text.
+fn give_text(shell: &mut Shell, fd: u32, text: &Value, end: &[u8]) {
     match text {
-        Value::Known(text) => Stdin::Text([text.as_bytes(), end].concat()),
-        Value::Unknown(value) => Stdin::Unknown(value.why.clone()),
+        Value::Known(text) => shell.set_descriptor(fd, Stdin::Text([text.as_bytes(), end].concat())),
+        Value::Unknown(value) if fd == 0 && message::is_plain(&value.why) => {
+            let text = [value.prefix.as_slice(), &value.between, &value.suffix].join(&b"\n"[..]);
+            let made = MadeOf { text, files: Vec::new() };
+            shell.reads_pipe(Stdin::Unknown(value.why.clone()), Some(made));
+        }
+        Value::Unknown(value) => shell.set_descriptor(fd, Stdin::Unknown(value.why.clone())),
     }
 }
 

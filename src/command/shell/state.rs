@@ -11,6 +11,7 @@ use std::rc::Rc;
 
 use bstr::{BStr, BString, ByteSlice};
 
+use super::capture::MadeOf;
 use crate::command::ast::Command;
 use crate::command::lex::Dialect;
 use crate::command::parse::Aliases;
@@ -43,6 +44,8 @@ pub struct Shell {
     pub traps: Rc<Vec<(BString, Value)>>,
     /// Open descriptors that the line opened, 0 among them.
     pub descriptors: Rc<BTreeMap<u32, Stdin>>,
+    /// What the bytes come from that a pipe brings, where they are not known themselves.
+    pub piped: Option<Rc<MadeOf>>,
     /// `hash -p`: names whose program is fixed.
     pub hashed: Rc<BTreeMap<BString, Value>>,
     /// `enable -n`.
@@ -194,6 +197,7 @@ impl Shell {
             options: Options { expand_aliases: dialect == Dialect::Zsh, ..Options::default() },
             traps: Rc::default(),
             descriptors: Rc::new(input.into_iter().collect()),
+            piped: None,
             hashed: Rc::default(),
             disabled: Rc::default(),
             locals: Rc::default(),
@@ -226,6 +230,7 @@ impl Shell {
             options: Options { expand_aliases: dialect == Dialect::Zsh, ..Options::default() },
             traps: Rc::default(),
             descriptors: Rc::clone(&self.descriptors),
+            piped: self.piped.clone(),
             hashed: Rc::default(),
             disabled: Rc::default(),
             locals: Rc::default(),
@@ -296,6 +301,7 @@ impl Shell {
                 }
             }
             merged.descriptors = Rc::new(descriptors);
+            merged.piped = None;
         }
         merged.options.expand_aliases |= other.options.expand_aliases;
         merged.options.errexit &= other.options.errexit;
@@ -398,6 +404,7 @@ impl Shell {
                 EnvChange::Set(value) => Content::Scalar(Value::Known(value.as_encoded_bytes().into())),
                 EnvChange::Unset => Content::Unset,
                 EnvChange::Unknown(why) => Content::Scalar(Value::Unknown(UnknownValue {
+                    between: BString::default(),
                     why: why.clone(),
                     span: 0..0,
                     prefix: BString::default(),
@@ -436,7 +443,21 @@ impl Shell {
     }
 
     pub fn set_descriptor(&mut self, fd: u32, content: Stdin) {
+        if fd == 0 {
+            self.piped = None;
+        }
         Rc::make_mut(&mut self.descriptors).insert(fd, content);
+    }
+
+    /// Lets a pipe bring this.
+    pub fn reads_pipe(&mut self, content: Stdin, made_of: Option<MadeOf>) {
+        self.set_descriptor(0, content);
+        self.piped = made_of.map(Rc::new);
+    }
+
+    /// What the input comes from, where it is a pipe's and its bytes are not known.
+    pub fn input_made_of(&self) -> Option<&MadeOf> {
+        self.piped.as_deref().filter(|_| matches!(self.stdin(), Stdin::Unknown(_)))
     }
 
     /// The value of an environment variable, when it is known and set.
@@ -455,6 +476,7 @@ impl Shell {
 /// A word of which nothing is known.
 pub fn unknown(why: impl Into<SafeText>, span: std::ops::Range<usize>) -> Value {
     Value::Unknown(UnknownValue {
+        between: BString::default(),
         why: why.into(),
         span,
         prefix: BString::default(),
@@ -466,6 +488,7 @@ pub fn unknown(why: impl Into<SafeText>, span: std::ops::Range<usize>) -> Value 
 /// Any number of words of which nothing is known.
 pub fn many(why: impl Into<SafeText>, span: std::ops::Range<usize>) -> Value {
     Value::Unknown(UnknownValue {
+        between: BString::default(),
         why: why.into(),
         span,
         prefix: BString::default(),

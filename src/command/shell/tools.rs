@@ -184,6 +184,7 @@ impl Walk<'_, '_> {
             let device = operand.known().is_some_and(super::redirect::is_device);
             if !device {
                 self.write_file(operand, append, bytes.clone(), &shell);
+                self.write_made(operand, append, &shell);
             }
         }
         self.print_input(&stdin, &shell);

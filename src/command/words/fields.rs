@@ -47,8 +47,13 @@ impl Fields {
             Value::Unknown(unknown) => {
                 self.text(&unknown.prefix, true);
                 let many = !quoted || unknown.many;
-                self.current.push(Piece::Hole { why: unknown.why.clone(), span: unknown.span.clone(), many });
+                let hole = Piece::Hole { why: unknown.why.clone(), span: unknown.span.clone(), many };
+                self.current.push(hole.clone());
                 self.open = true;
+                if !unknown.between.is_empty() {
+                    self.text(&unknown.between, true);
+                    self.current.push(hole);
+                }
                 self.text(&unknown.suffix, true);
             }
         }
@@ -106,7 +111,8 @@ pub fn units_of(field: &[Piece]) -> Option<Vec<Unit>> {
 /// The word that a field makes.
 pub fn value_of(field: &[Piece]) -> Value {
     let mut prefix = Vec::new();
-    let mut suffix = Vec::new();
+    let mut suffix: Vec<u8> = Vec::new();
+    let mut between: Vec<u8> = Vec::new();
     let mut hole: Option<(SafeText, Range<usize>)> = None;
     let mut any_many = false;
     for piece in field {
@@ -119,12 +125,16 @@ pub fn value_of(field: &[Piece]) -> Value {
                     hole = Some((why.clone(), span.clone()));
                 }
                 any_many |= *many;
-                suffix.clear();
+                if !suffix.is_empty() && !between.is_empty() {
+                    between.push(b'\n');
+                }
+                between.append(&mut suffix);
             }
         }
     }
-    if prefix.len() + suffix.len() > MAX_VALUE_BYTES {
+    if prefix.len() + between.len() + suffix.len() > MAX_VALUE_BYTES {
         prefix.clear();
+        between.clear();
         suffix.clear();
         hole = Some(("a very long text".into(), 0..0));
     }
@@ -133,6 +143,7 @@ pub fn value_of(field: &[Piece]) -> Value {
         Some((why, span)) => Value::Unknown(UnknownValue {
             why,
             span,
+            between: BString::new(between),
             prefix: BString::new(prefix),
             suffix: BString::new(suffix),
             many: any_many,

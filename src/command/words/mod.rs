@@ -274,7 +274,8 @@ impl Walk<'_, '_> {
             values.push(value);
             return;
         };
-        if !is_pattern(&units) && !has_extended(&units) {
+        let is_group = shell.dialect == Dialect::Zsh && units.iter().any(|unit| unit.byte == b'(' && !unit.quoted);
+        if !is_pattern(&units) && !has_extended(&units) && !is_group {
             values.push(value_of(&field));
             return;
         }
@@ -295,7 +296,9 @@ impl Walk<'_, '_> {
 
     /// The files that match, where that is known at this point of the line.
     fn matching_files(&self, units: &[Unit], shell: &Shell) -> Option<Vec<BString>> {
-        if has_extended(units) || (shell.dialect == Dialect::Zsh && units.iter().any(|unit| unit.byte == b'(')) {
+        if has_extended(units)
+            || (shell.dialect == Dialect::Zsh && units.iter().any(|unit| unit.byte == b'(' && !unit.quoted))
+        {
             return None;
         }
         let dir = match units.first() {

@@ -286,7 +286,12 @@ impl Walk<'_, '_> {
             Some(Value::Known(text)) => text,
             Some(Value::Unknown(mut value)) => {
                 self.single(&parameter.operand, shell);
+                if !(value.prefix.is_empty() && value.between.is_empty() && value.suffix.is_empty()) {
+                    // What is known of it may be anywhere in it now.
+                    value.why = "an edited value".into();
+                }
                 value.prefix.clear();
+                value.between.clear();
                 value.suffix.clear();
                 return Value::Unknown(value);
             }

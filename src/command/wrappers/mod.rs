@@ -336,6 +336,7 @@ fn skip_options<'a>(arguments: &'a [Value], with_value: &[&[u8]]) -> &'a [Value]
 
 fn unknown(why: &'static str) -> Value {
     Value::Unknown(UnknownValue {
+        between: BString::default(),
         why: why.into(),
         span: 0..0,
         prefix: BString::default(),

@@ -33,6 +33,7 @@ mod reviewed;
 mod rules;
 mod settings;
 mod setup;
+mod spellings;
 mod staged_rules;
 mod staging;
 mod suppress;

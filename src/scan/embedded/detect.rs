@@ -7,6 +7,7 @@
 use std::rc::Rc;
 
 use super::allowlist::{self, Place, Targets};
+use super::bare;
 use super::decode::{self, Kinds, Pass, Taste};
 use super::demand::{self, Subject};
 use super::entropy;
@@ -19,6 +20,7 @@ use super::rewritten::Rewritten;
 use super::rules::Rule;
 use super::runs;
 use super::shared::Shared;
+use super::spelt;
 use super::translate::PatternFault;
 use super::utf7;
 use super::wide;
@@ -98,6 +100,8 @@ struct Stage<'t> {
     place: Place<'t>,
     /// The 1-based line of the item on which the text begins.
     first_line: usize,
+    /// The text is a copy of a part of another.
+    is_copy: bool,
 }
 
 impl<'t> Stage<'t> {
@@ -128,8 +132,15 @@ impl<'e> Detector<'e> {
     /// Everything that is found in a text.
     pub(super) fn detect(&mut self, text: &[u8], first_line: usize, place: Place<'_>) -> Result<Found, PatternFault> {
         let lines = std::cell::OnceCell::new();
-        let stage =
-            Stage { raw: text, lines: &lines, haystack: Haystack::new(text), layer: Layer::Raw, place, first_line };
+        let stage = Stage {
+            raw: text,
+            lines: &lines,
+            haystack: Haystack::new(text),
+            layer: Layer::Raw,
+            place,
+            first_line,
+            is_copy: false,
+        };
         let mut found = self.read(stage)?;
         if !self.wanted.compat {
             for copy in wide::parts(text).iter().chain(&utf7::parts(text)) {
@@ -166,6 +177,14 @@ impl<'e> Detector<'e> {
         for part in escape::parts(text) {
             self.unescape(stage, part, &mut found)?;
         }
+        if !stage.is_copy {
+            for copy in spelt::parts(text) {
+                self.read_copy(stage, &copy, &mut found)?;
+            }
+            for key in bare::parts(text, &runs) {
+                self.read_key(stage, &key, &mut found)?;
+            }
+        }
         if self.wanted.decode_depth > 0 {
             for copy in wrapped::parts(text, &runs) {
                 self.read_copy(stage, &copy, &mut found)?;
@@ -177,10 +196,21 @@ impl<'e> Detector<'e> {
         Ok(found)
     }
 
+    /// A key that has no marks, as a copy with these; what is found where it stands is not told again.
+    fn read_key(&mut self, stage: Stage<'_>, key: &Rewritten, found: &mut Found) -> Result<(), PatternFault> {
+        let mut marked = Found::default();
+        self.read_copy(stage, key, &mut marked)?;
+        let touches = |one: &Hit, other: &Hit| one.span.0 < other.span.1 && other.span.0 < one.span.1;
+        marked.hits.retain(|hit| !found.hits.iter().any(|known| known.rule == hit.rule && touches(known, hit)));
+        found.hits.append(&mut marked.hits);
+        Ok(())
+    }
+
     /// The same for a copy of a part of the text; what is found without the copy is not told again.
     fn read_copy(&mut self, stage: Stage<'_>, copy: &Rewritten, found: &mut Found) -> Result<(), PatternFault> {
         let lines = std::cell::OnceCell::new();
-        let within = Stage { raw: &copy.text, lines: &lines, haystack: Haystack::new(&copy.text), ..stage };
+        let haystack = Haystack::new(&copy.text);
+        let within = Stage { raw: &copy.text, lines: &lines, haystack, is_copy: true, ..stage };
         let mut hits = self.read(within)?.hits;
         hits.retain(|hit| !hit.is_file);
         for hit in &mut hits {

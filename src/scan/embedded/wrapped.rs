@@ -33,7 +33,7 @@ pub(super) fn parts(text: &[u8], runs: &[Span]) -> Vec<Rewritten> {
 }
 
 /// The digits of base64 in a run of value characters, without a name before them.
-fn digits(text: &[u8], run: Span) -> Option<Span> {
+pub(super) fn digits(text: &[u8], run: Span) -> Option<Span> {
     let bytes = text.get(run.0..run.1)?;
     let end = bytes.iter().rposition(|byte| *byte != b'=').map_or(0, |at| at + 1);
     let mut start = end;
@@ -52,7 +52,8 @@ fn digits(text: &[u8], run: Span) -> Option<Span> {
 /// So many bytes are judged at once.
 const BLOCK: usize = 32;
 
-const fn is_digit(byte: u8) -> bool {
+/// A digit of base64, in either alphabet.
+pub(super) const fn is_digit(byte: u8) -> bool {
     ((byte | 0x20).wrapping_sub(b'a') < 26)
         | (byte.wrapping_sub(b'0') < 10)
         | (byte == b'+')
@@ -93,13 +94,16 @@ fn joined(text: &[u8], lines: &[Span]) -> Option<Rewritten> {
 
 /// The last, short line of a block.
 fn tail(text: &[u8], last: Span) -> Option<Span> {
-    let behind = text.get(last.1..)?;
-    let window = behind.get(..behind.len().min(WIDEST_GAP + last.1 - last.0))?;
-    let start = window.iter().position(|byte| is_digit(*byte) && !matches!(byte, b'+' | b'-'))?;
-    if !is_gap(window.get(..start)?) {
-        return None;
-    }
-    let digits = window.get(start..)?;
+    let start = gap(text, last.1)?;
+    let digits = text.get(start..)?;
     let length = digits.iter().position(|byte| !is_digit(*byte) && *byte != b'=').unwrap_or(digits.len());
-    (length <= last.1 - last.0).then_some((last.1 + start, last.1 + start + length))
+    (length <= last.1 - last.0).then_some((start, start + length))
+}
+
+/// Where the digits of the next line begin, if nothing but a gap stands before them.
+pub(super) fn gap(text: &[u8], end: usize) -> Option<usize> {
+    let behind = text.get(end..)?;
+    let window = behind.get(..behind.len().min(WIDEST_GAP + 1))?;
+    let start = window.iter().position(|byte| is_digit(*byte) && !matches!(byte, b'+' | b'-'))?;
+    is_gap(window.get(..start)?).then_some(end + start)
 }

@@ -14,7 +14,7 @@ mod marvin;
 mod name;
 pub mod strength;
 mod structure;
-mod text;
+pub(super) mod text;
 mod wallet;
 pub mod words;
 

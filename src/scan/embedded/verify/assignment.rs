@@ -50,8 +50,17 @@ impl Validator for PasswordAssignment {
 
     fn check(&self, secret: &[u8], matched: &[u8]) -> Validity {
         let name = name_before(secret, matched);
-        Validity::decided(is_given(name) && !is_harmless(name) && could_be_chosen(secret))
+        let right = is_given(name) && !is_harmless(name) && !is_response(name, secret) && could_be_chosen(secret);
+        Validity::decided(right)
     }
+}
+
+/// What answers a challenge once: RADIUS' `CHAP-Password`, an identifier and a hash (RFC 2865, 5.3).
+fn is_response(name: &[u8], secret: &[u8]) -> bool {
+    let is_chap = words::words(name).iter().any(|word| word == b"chap");
+    is_chap
+        && secret.len() == 36
+        && secret.strip_prefix(b"0x").is_some_and(|hash| hash.iter().all(u8::is_ascii_hexdigit))
 }
 
 /// A token or key that a name promises.

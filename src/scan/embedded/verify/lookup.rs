@@ -218,7 +218,17 @@ pub(super) fn is_identifier(value: &[u8]) -> bool {
 /// What stands in a program where a value could: a number with its type, the name of a variable or a field.
 pub(super) fn is_code(value: &[u8]) -> bool {
     let Ok(text) = std::str::from_utf8(value) else { return false };
-    is_number(text) || is_variable_name(text)
+    is_number(text) || is_variable_name(text) || is_expression(text)
+}
+
+/// `scale*maxw^2*nbsrv`: names and numbers, and what one calculates with.
+fn is_expression(text: &str) -> bool {
+    let operators = text.bytes().filter(|byte| matches!(byte, b'*' | b'^')).count();
+    let is_operand = |part: &str| {
+        let name = part.trim_end_matches(|last: char| last.is_ascii_digit());
+        part.len() <= 12 && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_')
+    };
+    operators >= 2 && text.split(['*', '^', '+', '/', '-']).all(|part| !part.is_empty() && is_operand(part))
 }
 
 /// `16384u32`, `0xC000006B_u32`, `-2147221215i32`.

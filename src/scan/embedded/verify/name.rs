@@ -270,3 +270,11 @@ pub(super) fn says_too_little(name: &[u8]) -> bool {
         all.iter().filter(|word| !matches!(word.as_slice(), b"the" | b"value" | b"is" | b"string")).collect();
     matches!(own.as_slice(), [only] if matches!(only.as_slice(), b"key" | b"keys" | b"auth"))
 }
+
+/// Whether a value ends as the name of a credential does, behind a sign that joins words: `reply.Acme.MN-HA-Key`.
+pub(super) fn ends_as_a_name(value: &[u8]) -> bool {
+    const NAMES: &[&str] = &["key", "keys", "secret", "token", "password", "credential", "credentials"];
+    let Some(at) = value.iter().rposition(|byte| matches!(byte, b'.' | b'-' | b'_')) else { return false };
+    let last = String::from_utf8_lossy(value.get(at + 1..).unwrap_or_default());
+    NAMES.iter().any(|name| name.eq_ignore_ascii_case(&last))
+}

@@ -1,6 +1,7 @@
 //! Whether a value could be a secret that somebody uses: for passwords, and for tokens of no known form.
 
 use super::lookup::{is_code, is_identifier, is_lookup};
+use super::name::ends_as_a_name;
 use super::structure::Jwt;
 use super::text;
 use super::words;
@@ -105,7 +106,13 @@ fn percent_decoded(value: &[u8]) -> Vec<u8> {
 
 /// Judges a token: only what a generator made will do.
 pub fn token(value: &[u8]) -> Strength {
-    if is_lookup(value) || is_public(value) || is_uuid(value) || is_identifier(value) || is_code(value) {
+    if is_lookup(value)
+        || is_public(value)
+        || is_uuid(value)
+        || is_identifier(value)
+        || is_code(value)
+        || ends_as_a_name(value)
+    {
         return Strength::None;
     }
     let is_token = if value.starts_with(b"eyJ") && value.contains(&b'.') {
@@ -216,9 +223,23 @@ pub fn is_made_up(value: &[u8]) -> bool {
     let known: &[&[u8]] =
         &[b"hunter2", b"letmein", b"iloveyou", b"trustno1", b"dragon", b"monkey", b"correcthorsebatterystaple"];
     known.contains(&value)
+        || value.strip_prefix(b"hunter").is_some_and(|rest| rest.iter().all(u8::is_ascii_digit))
+        || is_counted(value)
         || value.rsplit(|&byte| byte == b':').next().is_some_and(|own| PUBLISHED.contains(&own))
         || distinct(value) <= 3
         || has_run(value)
+}
+
+/// Hexadecimal digits of bytes that go up one by one, or digit by digit: `000102030405…`, `00112233…`.
+fn is_counted(value: &[u8]) -> bool {
+    let digits = value.strip_prefix(b"0x").unwrap_or(value);
+    if digits.len() < 16 {
+        return false;
+    }
+    let Ok(bytes) = hex::decode(digits) else { return false };
+    let steps =
+        bytes.windows(2).filter(|pair| matches!(pair, [one, other] if matches!(other.wrapping_sub(*one), 1 | 0x11)));
+    steps.count() * 4 >= (bytes.len() - 1) * 3
 }
 
 /// Values of the examples in RFC 5849, 6749, 6750 and 7617, which documentation and tests repeat.

@@ -227,4 +227,35 @@ class Droid(Host):
         return self.start("exec", "-m", "custom:probe-model", "--skip-permissions-unsafe", TASK)
 
 
-HOSTS = {host.row: host for host in (Claude, Codex, Gemini, Qwen, Copilot, Cline, OpenCode, Kilo, Droid)}
+class Vibe(Host):
+    """Of Python's package index: `--install` makes an environment for it, with the newest Python that is found."""
+    row, wheel = "vibe", "mistral-vibe==3.0.3"
+    # `strict = true`
+    open_when = {"missing": False, "killed": False, "crash": False, "slow": False}
+
+    def path(self):
+        return self.tools / self.row / "bin" / "vibe"
+
+    def prepare(self, case):
+        write(case.home / ".vibe/config.toml", f'''active_model = "probe"
+enable_telemetry = false
+enable_update_checks = false
+enable_auto_update = false
+[[providers]]
+name = "probe"
+api_base = "{case.model.url}/v1"
+api_key_env_var = "PROBE_KEY"
+api_style = "openai"
+backend = "generic"
+[[models]]
+name = "probe-model"
+provider = "probe"
+alias = "probe"
+''')
+        case.env["PROBE_KEY"] = "dummy"
+
+    def command(self, case):
+        return self.start("-p", TASK, "--auto-approve", "--trust")
+
+
+HOSTS = {host.row: host for host in (Claude, Codex, Gemini, Qwen, Copilot, Cline, OpenCode, Kilo, Droid, Vibe)}

@@ -28,6 +28,7 @@ pub(super) fn programs(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, call: &
     let mut found = Found { nested: Vec::new() };
     of_line(scene, call, doing, &mut found);
     of_variables(scene, call, doing, &mut found);
+    by_name(scene, call, doing, &mut found);
     of_options(scene, call, &mut found);
     let starts_more = doing.iter().any(|does| *does != Does::Edits)
         || !hooks(&call.verb).is_empty()
@@ -232,6 +233,24 @@ fn of_remotes(scene: &Scene<'_, '_>, call: &Call, config: &Config, found: &mut F
             && let Some(helper) = remote_helper(base.as_bstr())
         {
             found.helper(scene, call, helper, base.as_bstr());
+        }
+    }
+}
+
+/// Programs that git starts by their own names, where PATH finds others than the system's.
+fn by_name(scene: &Scene<'_, '_>, call: &Call, doing: &[Does], found: &mut Found) {
+    const NAMES: &[(&str, Does)] = &[
+        ("ssh", Does::Connects),
+        ("git-lfs", Does::Filters),
+        ("gpg", Does::Signs),
+        ("ssh-keygen", Does::Signs),
+        ("editor", Does::Edits),
+        ("vi", Does::Edits),
+    ];
+    for (name, _) in NAMES.iter().filter(|(_, does)| doing.contains(does)) {
+        let is_another = |path: &Path| !is_of_system(path);
+        if scene.shell.world().on_path(std::ffi::OsStr::new(name)).is_some_and(|path| is_another(&path)) {
+            found.text(scene, call, &BString::from(*name), "a program that git starts by its name");
         }
     }
 }

@@ -80,8 +80,10 @@ fn places(text: &[u8]) -> Vec<u32> {
     found
 }
 
+#[inline]
 fn is_one_of(word: &[u8], list: &[&str]) -> bool {
-    list.iter().any(|known| known.as_bytes() == word)
+    let Some(first) = word.first() else { return false };
+    list.iter().any(|known| known.as_bytes().first() == Some(first) && known.as_bytes() == word)
 }
 
 /// Whether text that could not be read holds something that publishes.

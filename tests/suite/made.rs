@@ -148,16 +148,18 @@ fn a_line_of_innocent_commands_is_innocent_however_long_it_is() {
         "trap 'git push' EXIT",
         "echo ${x@P}",
     ];
-    for line in long_lines() {
-        for command in innocent {
-            let line = line.replace('@', command);
-            let plan = plan(&line);
+    for (at, line) in long_lines().into_iter().enumerate() {
+        // All of them once; the longest texts with one.
+        for command in innocent.iter().take(if at == 1 { innocent.len() } else { 1 }) {
+            let plan = plan(&line.replace('@', command));
             assert_eq!(plan.outcome, Outcome::Inert, "{command}: {:?}", plan.unknown);
         }
     }
     for command in telling {
         // Behind the last command that is followed.
-        let line = long_lines().remove(0).replace('@', command);
+        let line = format!(
+            "for a in {{1..32}}; do for b in {{1..32}}; do for c in {{1..32}}; do :; done; done; done; {command}"
+        );
         assert_ne!(plan(&line).outcome, Outcome::Inert, "{command}");
     }
 }

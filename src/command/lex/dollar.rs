@@ -233,7 +233,9 @@ impl Reader {
         {
             return Ok(part);
         }
+        let flags_start = self.pos;
         let flagged = self.dialect == Dialect::Zsh && self.zsh_flags()?;
+        let expands_again = flagged && self.text.get(flags_start..self.pos).unwrap_or_default().contains(&b'e');
         let mut parameter = Parameter {
             name: BString::default(),
             subscript: None,
@@ -259,7 +261,9 @@ impl Reader {
         }
         if flagged {
             // What the flags do to the value is not modelled.
-            parameter.operation = Operation::Unmodelled;
+            let plain = parameter.operation == Operation::Plain;
+            parameter.operation =
+                if plain && expands_again { Operation::Transform(b'P') } else { Operation::Unmodelled };
         }
         parameter.span = self.span_from(start);
         Ok(Part::Parameter(Rc::new(parameter)))

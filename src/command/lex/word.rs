@@ -71,10 +71,17 @@ impl Reader {
         let start = self.pos;
         let mut parts = Parts::default();
         let mut head = None;
+        // zsh: a `}` that no brace of the word opens ends the word, and a group.
+        let mut braces = 0_u32;
         loop {
             self.spend()?;
             let byte = self.peek();
             match byte {
+                b'}' if self.dialect == Dialect::Zsh && braces == 0 && place != Place::Pattern => break,
+                b'{' | b'}' if self.dialect == Dialect::Zsh => {
+                    braces = if byte == b'{' { braces + 1 } else { braces.saturating_sub(1) };
+                    self.literal_byte(&mut parts, byte);
+                }
                 b'<' | b'>' if place != Place::Regex && self.peek_second() == b'(' => {
                     let process = self.process(byte == b'>')?;
                     parts.part(process);

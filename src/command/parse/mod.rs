@@ -172,7 +172,7 @@ impl Reader {
         let start = self.pos;
         let here = self.take(keyword) && {
             let next = self.peek();
-            is_meta(next) || (self.dialect == Dialect::Zsh && keyword == b"}")
+            is_meta(next) || (self.dialect == Dialect::Zsh && matches!(keyword, b"{" | b"}"))
         };
         self.pos = start;
         here

@@ -48,7 +48,7 @@ impl Walk<'_, '_> {
             b"let" => self.let_expressions(arguments, shell),
             b"printf" => self.printf(arguments, shell),
             b"echo" => self.echo(arguments, shell),
-            b"print" if shell.dialect == Dialect::Zsh => self.echo(arguments, shell),
+            b"print" if shell.dialect == Dialect::Zsh => self.print_words(arguments, shell),
             b"emulate" if shell.dialect == Dialect::Zsh => self.emulate(arguments, shell),
             b"test" | b"[" => self.test(arguments, shell),
             b"exit" | b"logout" | b"bye" if name != "bye" || shell.dialect == Dialect::Zsh => Ends::nothing(shell),
@@ -329,6 +329,17 @@ impl Walk<'_, '_> {
             set_option(&mut shell, name, on);
         }
         Ends::success(shell)
+    }
+
+    /// zsh's `print`; with `-P` the words are expanded as prompts are.
+    fn print_words(&mut self, arguments: &[Value], mut shell: Shell) -> Ends {
+        let options = Options::read(arguments, b"");
+        if options.has(b'P') {
+            for text in arguments.iter().filter_map(Value::known) {
+                self.code_in(text, &mut shell);
+            }
+        }
+        self.echo(arguments, shell)
     }
 
     /// `emulate MODE`: the options of another shell, from now on or for the code of `-c`.

@@ -137,7 +137,9 @@ impl Walk<'_, '_> {
 
     /// Programs that print what one archive or packed file holds; `None` where that is not what they do.
     pub(in crate::command) fn unpacked(&mut self, base: &BStr, call: &Call, shell: &Shell) -> Option<Ends> {
-        if !self.is_captured() {
+        const UNPACKERS: &str = "gunzip bunzip2 unxz unzstd uncompress gzip bzip2 xz zstd lz4 pigz zcat gzcat bzcat xzcat \
+            zstdcat tar gtar bsdtar unzip";
+        if !self.is_captured() || !UNPACKERS.split_ascii_whitespace().any(|name| base == name) {
             return None;
         }
         let words: Vec<&BStr> = call.arguments().iter().map(Value::known).collect::<Option<_>>()?;

@@ -427,6 +427,13 @@ impl Walk<'_, '_> {
         }
     }
 
+    /// Walks the substitutions in a text that may be expanded again.
+    pub(super) fn code_in(&mut self, text: &BStr, shell: &mut Shell) {
+        if text.find(b"$(").is_some() || text.contains(&b'`') {
+            self.expand_again(text, shell);
+        }
+    }
+
     /// A path relative to the shell's directory, made absolute.
     pub(super) fn absolute(&self, path: &BStr, shell: &Shell) -> Option<std::path::PathBuf> {
         let path = std::path::PathBuf::from(to_os_string(path));

@@ -94,7 +94,12 @@ impl Walk<'_, '_> {
             self.single(subscript, shell);
         }
         if parameter.operation == Operation::Unmodelled {
-            self.single(&parameter.operand, shell);
+            let operand = self.single(&parameter.operand, shell);
+            if let Some(text) = operand.known().filter(|_| shell.dialect == Dialect::Zsh) {
+                // zsh's `(e)` expands it once more.
+                let text = text.to_owned();
+                self.code_in(text.as_bstr(), shell);
+            }
             out.value(&unknown("a form of ${…} that is not modelled", span), quoted);
             return;
         }

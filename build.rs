@@ -15,10 +15,14 @@ mod config;
 mod extent;
 #[path = "src/scan/embedded/factor.rs"]
 mod factor;
+#[path = "src/scan/embedded/glance.rs"]
+mod glance;
 #[path = "build/hosts.rs"]
 mod hosts;
 #[path = "src/scan/embedded/layout.rs"]
 mod layout;
+#[path = "src/scan/embedded/lead.rs"]
+mod lead;
 #[path = "src/scan/embedded/prefilter.rs"]
 mod prefilter;
 #[path = "src/scan/embedded/profile.rs"]
@@ -125,7 +129,9 @@ fn main() {
         "config",
         "extent",
         "factor",
+        "glance",
         "layout",
+        "lead",
         "prefilter",
         "profile",
         "runs",

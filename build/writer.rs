@@ -3,7 +3,10 @@
 use super::class::{ByteSet, CodeSet};
 use super::config::{AllowlistParts, OwnParts, RuleParts};
 use super::extent::Extent;
+use super::glance::Glance;
 use super::layout::{Layout, Words};
+use super::lead::Lead;
+use super::profile::Profile;
 use super::runs::Run;
 use super::spot::{Piece, Spot, Spots};
 use super::translate::{LOOKS, Node};
@@ -118,6 +121,7 @@ impl Writer {
         self.list(rule.prepared.as_slice(), |writer, prepared| {
             writer.texts(&prepared.words);
             writer.list(&prepared.runs, |writer, run| writer.list(run.as_slice(), Self::run));
+            writer.list(&prepared.glances, Self::glance);
         });
     }
 
@@ -168,15 +172,32 @@ impl Writer {
         self.list(&spot.texts, |writer, text| writer.text(std::str::from_utf8(text).expect("texts are text")));
         self.extent(&spot.before);
         self.extent(&spot.after);
-        self.number(u64::from(spot.word_before));
+        self.lead(spot.lead);
         self.list(spot.run.as_slice(), Self::run);
-        self.list(&spot.profile.places, |writer, set| {
-            let place = writer.set(*set);
-            writer.number(place as u64);
-        });
+        self.profile(&spot.profile);
         self.list(&spot.tail.text, Self::piece);
         self.list(&spot.tail.behind, Self::piece);
         self.number(spot.tail.reach as u64);
+        self.list(&spot.front.pieces, Self::piece);
+        self.number(spot.front.reach as u64);
+    }
+
+    fn profile(&mut self, profile: &Profile) {
+        self.list(&profile.places, |writer, set| {
+            let place = writer.set(*set);
+            writer.number(place as u64);
+        });
+    }
+
+    fn lead(&mut self, lead: Lead) {
+        let place = self.set(lead.bytes);
+        self.numbers(&[place, usize::from(lead.nothing)]);
+    }
+
+    fn glance(&mut self, glance: &Glance) {
+        self.lead(glance.lead);
+        let behind = glance.behind.map(|bytes| self.set(bytes));
+        self.numbers(&behind);
     }
 
     fn extent(&mut self, extent: &Extent) {
@@ -192,6 +213,7 @@ impl Writer {
         self.node(&piece.node);
         let place = self.set(piece.bytes);
         self.number(place as u64);
+        self.profile(&piece.entry);
     }
 
     fn node(&mut self, node: &Node) {
@@ -240,6 +262,7 @@ impl Writer {
             writer.text(std::str::from_utf8(word).expect("words are text"));
             writer.number(*rule as u64);
         });
+        self.list(&layout.glances, Self::glance);
     }
 
     fn words(&mut self, words: &Words) {
@@ -249,7 +272,7 @@ impl Writer {
             let follow = self.set(needle.follow);
             self.numbers(&[follow, usize::from(needle.twice), needle.rarest]);
             self.list(words.uses.get(place).expect("each word has its uses"), |writer, one| {
-                writer.numbers(&[usize::from(one.rule), usize::from(one.word), usize::from(one.is_keyword)]);
+                writer.numbers(&[one.rule, one.word, u16::from(one.is_keyword), one.glance].map(usize::from));
                 match &one.run {
                     None => writer.number(0),
                     Some(run) => {

@@ -16,6 +16,12 @@ const SURROGATES: (u32, u32) = (0xD800, 0xDFFF);
 pub(super) struct CodeSet(Vec<(u32, u32)>);
 
 impl CodeSet {
+    /// Ranges that are in order, and neither overlap nor touch.
+    #[allow(dead_code, reason = "what the build wrote is read so")]
+    pub(super) fn settled(ranges: Vec<(u32, u32)>) -> Self {
+        Self(ranges)
+    }
+
     pub(super) fn of(ranges: &[(u32, u32)]) -> Self {
         let mut set = Self(ranges.to_vec());
         set.settle();
@@ -230,7 +236,7 @@ fn surrogates(first: u32, last: u32) -> Option<Hir> {
 }
 
 /// A set of bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct ByteSet([u64; 4]);
 
 impl ByteSet {
@@ -255,6 +261,22 @@ impl ByteSet {
         set.insert_range(0xE2, 0xE2);
         set.insert_range(0x84, 0x84);
         set.insert_range(0xAA, 0xAA);
+        set
+    };
+
+    /// Letters and digits of ASCII.
+    pub(super) const ALPHANUMERIC: Self = {
+        let mut set = Self::NONE;
+        set.insert_range(b'0', b'9');
+        set.insert_range(b'A', b'Z');
+        set.insert_range(b'a', b'z');
+        set
+    };
+
+    /// What words are made of, as `\b` has it.
+    pub(super) const WORD: Self = {
+        let mut set = Self::ALPHANUMERIC;
+        set.insert_range(b'_', b'_');
         set
     };
 
@@ -306,6 +328,15 @@ impl ByteSet {
     pub(super) fn union(mut self, other: Self) -> Self {
         self.0.iter_mut().zip(other.0).for_each(|(own, theirs)| *own |= theirs);
         self
+    }
+
+    pub(super) fn intersection(mut self, other: Self) -> Self {
+        self.0.iter_mut().zip(other.0).for_each(|(own, theirs)| *own &= theirs);
+        self
+    }
+
+    pub(super) fn negated(self) -> Self {
+        Self(self.0.map(|word| !word))
     }
 
     pub(super) fn is_all(&self) -> bool {

@@ -13,11 +13,13 @@ use super::class::{self, ByteSet, CodeSet};
 use super::config::{AllowlistParts, ContextParts, OwnParts, RequiredParts, RuleParts};
 use super::extent::Extent;
 use super::factor::Prepared;
+use super::glance::Glance;
 use super::layout::{Layout, Use, Uses, Words};
+use super::lead::Lead;
 use super::prefilter::Needle;
 use super::profile::Profile;
 use super::runs::{FastRun, Run};
-use super::spot::{Piece, Site, Spot, Spots, Tail};
+use super::spot::{Front, Piece, Site, Spot, Spots, Tail};
 use super::translate::{LOOKS, Node};
 
 /// The bytes of a place among the rules.
@@ -104,6 +106,7 @@ impl Compiled {
             by_candidates: reader.list(Reader::flag)?,
             single: reader.list(|reader| Some((u8::try_from(reader.size()?).ok()?, reader.size()?)))?,
             unusual: reader.list(|reader| Some((reader.borrowed()?.as_bytes().to_vec(), reader.size()?)))?,
+            glances: reader.list(Reader::glance)?,
         };
         (reader.rest.is_empty() && layout.by_candidates.len() == self.len()).then_some(layout)
     }
@@ -235,6 +238,7 @@ impl Reader<'_> {
             rule: u16::try_from(self.size()?).ok()?,
             word: u16::try_from(self.size()?).ok()?,
             is_keyword: self.flag()?,
+            glance: u16::try_from(self.size()?).ok()?,
             run: match self.size()?.checked_sub(1) {
                 None => None,
                 Some(set) => {
@@ -304,6 +308,7 @@ impl Reader<'_> {
                     Some(Prepared {
                         words: reader.texts()?,
                         runs: reader.list(|reader| Some(reader.list(Self::run)?.pop()))?,
+                        glances: reader.list(Self::glance)?,
                     })
                 })?
                 .pop(),
@@ -358,11 +363,24 @@ impl Reader<'_> {
             texts: self.list(|reader| Some(reader.borrowed()?.as_bytes().to_vec()))?,
             before: self.extent()?,
             after: self.extent()?,
-            word_before: self.flag()?,
+            lead: self.lead()?,
             run: self.list(Self::run)?.pop(),
-            profile: Profile { places: self.list(Self::known_set)? },
+            profile: self.profile()?,
             tail: Tail { text: self.list(Self::piece)?, behind: self.list(Self::piece)?, reach: self.size()? },
+            front: Front { pieces: self.list(Self::piece)?, reach: self.size()? },
         })
+    }
+
+    fn glance(&mut self) -> Option<Glance> {
+        let mut glance = Glance { lead: self.lead()?, ..Glance::ANY };
+        for bytes in &mut glance.behind {
+            *bytes = self.known_set()?;
+        }
+        Some(glance)
+    }
+
+    fn lead(&mut self) -> Option<Lead> {
+        Some(Lead { bytes: self.known_set()?, nothing: self.flag()? })
     }
 
     fn known_set(&mut self) -> Option<ByteSet> {
@@ -380,7 +398,11 @@ impl Reader<'_> {
     }
 
     fn piece(&mut self) -> Option<Piece> {
-        Some(Piece { node: self.node()?, bytes: self.known_set()? })
+        Some(Piece { node: self.node()?, bytes: self.known_set()?, entry: self.profile()? })
+    }
+
+    fn profile(&mut self) -> Option<Profile> {
+        Some(Profile { places: self.list(Self::known_set)? })
     }
 
     fn node(&mut self) -> Option<Node> {
@@ -407,7 +429,6 @@ impl Reader<'_> {
         let bytes = self.codes.get(self.size()?)?;
         let mut reader = Reader { rest: bytes, ..*self };
         let code = |reader: &mut Self| u32::try_from(reader.size()?).ok();
-        let ranges = reader.list(|reader| Some((code(reader)?, code(reader)?)))?;
-        Some(CodeSet::of(&ranges))
+        Some(CodeSet::settled(reader.list(|reader| Some((code(reader)?, code(reader)?)))?))
     }
 }

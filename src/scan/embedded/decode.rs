@@ -502,6 +502,9 @@ fn decode_any_base64(encoded: &[u8]) -> Option<Vec<u8>> {
         printable(if wide { bytes.into_iter().step_by(2).collect() } else { bytes })
     };
     let decodes = |text: &[u8]| STANDARD.decode(text).ok().and_then(readable);
+    if !may_be_readable(plain) {
+        return None;
+    }
     if plain.iter().any(|byte| matches!(byte, b'-' | b'_')) {
         let standard: Vec<u8> = plain
             .iter()
@@ -511,10 +514,38 @@ fn decode_any_base64(encoded: &[u8]) -> Option<Vec<u8>> {
                 _ => byte,
             })
             .collect();
-        decodes(standard.get(..4)?)?;
         return decodes(&standard);
     }
-    // Most of what looks like base64 is none, and shows it in its first group.
-    decodes(plain.get(..4)?)?;
     decodes(plain)
+}
+
+/// Whether digits of base64, in either alphabet, can be text of one or of two bytes a character. Most of what looks
+/// like base64 is none, and shows it in its first digits.
+fn may_be_readable(digits: &[u8]) -> bool {
+    let (mut is_plain, mut is_wide) = (true, true);
+    let mut place = 0_usize;
+    for group in digits.chunks(4) {
+        let bits = group.iter().fold(0_u32, |bits, &digit| bits << 6 | u32::from(value(digit)));
+        let bits = bits << (6 * (4 - group.len()));
+        for byte in bits.to_be_bytes().into_iter().skip(1).take(group.len().saturating_sub(1)) {
+            is_plain &= is_printable(byte);
+            is_wide &= if place.is_multiple_of(2) { is_printable(byte) } else { byte == 0 };
+            place += 1;
+        }
+        if !is_plain && !is_wide {
+            return false;
+        }
+    }
+    digits.len() >= 4
+}
+
+/// What a digit of base64 stands for; what is none is told when it is decoded.
+fn value(digit: u8) -> u8 {
+    match digit {
+        b'A'..=b'Z' => digit - b'A',
+        b'a'..=b'z' => digit - b'a' + 26,
+        b'0'..=b'9' => digit - b'0' + 52,
+        b'+' | b'-' => 62,
+        _ => 63,
+    }
 }

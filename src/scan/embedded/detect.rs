@@ -15,12 +15,13 @@ use super::escape;
 use super::gate::{Gate, Nearby};
 use super::hints::Hints;
 use super::locate::{Lines, Location};
-use super::matcher::{self, Caches, Haystack, Span};
+use super::matcher::{self, Haystack, Span};
 use super::rewritten::Rewritten;
 use super::rules::Rule;
-use super::runs;
+use super::run::{self, Caches};
 use super::shared::Shared;
 use super::spelt;
+use super::survey::Survey;
 use super::translate::PatternFault;
 use super::utf7;
 use super::wide;
@@ -258,12 +259,14 @@ impl<'e> Detector<'e> {
 
     /// Tries all rules on a text; its long runs of value characters.
     fn run_pass(&mut self, stage: Stage<'_>, found: &mut Found) -> Result<Vec<Span>, PatternFault> {
-        let long_runs = runs::long_runs(stage.haystack.text);
+        let survey = Survey::of(stage.haystack.text);
+        if matches!(stage.layer, Layer::Raw) {
+            stage.lines.get_or_init(|| Lines::of(stage.raw, Rc::clone(&survey.feeds)));
+        }
         // What is decoded is hardly ever met again.
         let recurs = !matches!(stage.layer, Layer::Decoded(..));
-        let plain = self.hints.find(stage.haystack, &long_runs, recurs);
-        let stage =
-            Stage { haystack: Haystack { plain: &plain, long_runs: Some(&long_runs), ..stage.haystack }, ..stage };
+        let plain = self.hints.find(stage.haystack, &survey, recurs);
+        let stage = Stage { haystack: Haystack { plain: &plain, survey: Some(&survey), ..stage.haystack }, ..stage };
         let touched = self.hints.touched();
         for &rule in &touched {
             let gate = self.hints.gate(rule);
@@ -272,7 +275,7 @@ impl<'e> Detector<'e> {
             }
         }
         self.hints.settle(touched);
-        Ok(long_runs)
+        Ok(survey.runs)
     }
 
     /// One rule, with what it requires near by.
@@ -449,7 +452,7 @@ impl<'e> Detector<'e> {
         if pattern.tree()?.groups == 0 {
             return Ok(matched.to_vec());
         }
-        let Some(groups) = matcher::captures(pattern, matched, caches)? else { return Ok(matched.to_vec()) };
+        let Some(groups) = run::captures(pattern, matched, caches)? else { return Ok(matched.to_vec()) };
         let text = |span: Option<Span>| span.and_then(|span| matched.get(span.0..span.1)).unwrap_or_default();
         if rule.secret_group > 0 {
             return Ok(groups.get(rule.secret_group).map_or(&[][..], |span| text(*span)).to_vec());

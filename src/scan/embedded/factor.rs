@@ -10,9 +10,11 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::extent::{Extent, extent};
+use super::glance::Glance;
+use super::lead::Lead;
 use super::profile::Profile;
 use super::runs::{Run, best_run};
-use super::spot::{Piece, Site, Spot, Tail, sites};
+use super::spot::{Front, Piece, Site, Spot, Tail, reversed, sites};
 use super::translate::{Look, Node};
 
 /// At most so many different texts are looked for in all texts to find one pattern.
@@ -25,6 +27,8 @@ const MOST_MEMBERS: usize = 10;
 const LONGEST_TEXT: usize = 32;
 /// A longer tail is checked up to this many bytes only.
 pub(super) const LONGEST_CHECK: usize = 4096;
+/// The same for what stands before a text.
+const LONGEST_FRONT: usize = 512;
 
 /// How to find a pattern's matches.
 #[derive(Debug)]
@@ -46,6 +50,8 @@ pub(super) struct Surrounded {
     pub(super) after: Extent,
     /// A line ends directly behind it.
     pub(super) at_line_end: bool,
+    /// What can stand directly before it, where all are of one length.
+    pub(super) lead: Option<Lead>,
     /// The longest match, where it has a bound.
     pub(super) most: Option<usize>,
 }
@@ -77,7 +83,9 @@ fn surrounded(node: &Node) -> Option<Surrounded> {
                 let ends_line = nodes.get(end) == Some(&Node::Look(Look::LineEnd));
                 let at_line_end = ends_line && !inside.bytes.contains(b'\n');
                 let most = before.then(inside).then(after).most;
-                best = Some(Surrounded { run, before, after, at_line_end, most });
+                let is_fixed = inside.most == Some(inside.least);
+                let lead = is_fixed.then(|| Lead::of(nodes.get(..start).into_iter(), &[]));
+                best = Some(Surrounded { run, before, after, at_line_end, lead, most });
             }
         }
     }
@@ -97,8 +105,8 @@ pub(super) struct Factor {
     text: Arc<[Measured]>,
     /// Everything behind it, innermost first: the rest of each sequence that it stands in.
     behind: Vec<Arc<[Measured]>>,
-    /// What directly before the text asks for a place.
-    pub(super) word_before: bool,
+    /// Everything before it, in the same order.
+    fronts: Vec<Arc<[Node]>>,
 }
 
 /// A part of a pattern, and what it takes.
@@ -264,7 +272,7 @@ impl Search<'_> {
                     factor.before = rounds.then(factor.before);
                     factor.after = factor.after.then(rounds);
                     factor.before.least = 0;
-                    factor.word_before = false;
+                    factor.fronts = vec![Arc::from([anything()])];
                     // Nothing certain can be said of what follows one round.
                     factor.behind = vec![Measured::all(&[anything()])];
                 }
@@ -281,11 +289,11 @@ impl Search<'_> {
             Choice::Inner(at) => (at, at + 1, self.factors(nodes.get(at)?)?),
         };
         let before = nodes.get(..start)?;
-        let word_before = before.last() == Some(&Node::Look(Look::Word));
+        let front: Arc<[Node]> = before.into();
         let before = Extent::sum(before.iter().map(extent));
         let rest = Measured::all(nodes.get(end..)?);
         let after = Extent::sum(rest.iter().map(|part| part.extent));
-        let within = |factor: Factor| factor.within(before, word_before, &rest, after);
+        let within = |factor: Factor| factor.within((&front, before), (&rest, after));
         Some(factors.into_iter().map(within).collect())
     }
 
@@ -365,17 +373,17 @@ impl Factor {
             after: Extent::NOTHING,
             text: Measured::all(nodes),
             behind: Vec::new(),
-            word_before: false,
+            fronts: Vec::new(),
         }
     }
 
     /// The same factor when its node is a part of a sequence.
-    fn within(mut self, before: Extent, word_before: bool, rest: &Arc<[Measured]>, after: Extent) -> Self {
-        if self.before == Extent::NOTHING {
-            self.word_before |= word_before;
-        }
+    fn within(mut self, (front, before): (&Arc<[Node]>, Extent), (rest, after): (&Arc<[Measured]>, Extent)) -> Self {
         self.before = before.then(self.before);
         self.after = self.after.then(after);
+        if !front.is_empty() {
+            self.fronts.push(Arc::clone(front));
+        }
         if !rest.is_empty() {
             self.behind.push(Arc::clone(rest));
         }
@@ -392,11 +400,37 @@ impl Factor {
             texts: self.texts.clone(),
             before: self.before,
             after: self.after,
-            word_before: self.word_before,
+            lead: self.lead(),
             run: self.run(),
-            profile: Profile::of(self.behind().map(|part| &part.node)),
+            profile: self.profile(),
             tail: self.bounded_tail(),
+            front: self.bounded_front(),
         }
+    }
+
+    /// As much of what stands before the text as has a bound, from right to left.
+    fn bounded_front(&self) -> Front {
+        let mut reach = 0;
+        let nodes = self.fronts.iter().flat_map(|front| front.iter().rev());
+        let bounded = nodes.map_while(|node| {
+            let extent = extent(node);
+            let most = extent.most.filter(|most| reach + most <= LONGEST_FRONT)?;
+            reach += most;
+            let node = reversed(node);
+            Some(Piece { entry: Profile::entry(&node), node, bytes: extent.bytes })
+        });
+        let pieces = bounded.collect();
+        Front { pieces, reach }
+    }
+
+    /// Which bytes can stand behind the text.
+    fn profile(&self) -> Profile {
+        Profile::of(self.behind().map(|part| &part.node))
+    }
+
+    /// What can stand directly before the text.
+    fn lead(&self) -> Lead {
+        Lead::of(self.fronts.iter().map(|front| &**front), &self.texts)
     }
 
     /// The text and as much of what stands behind it as has a bound.
@@ -409,7 +443,10 @@ impl Factor {
         let behind: Vec<&Measured> = bounded.collect();
         let parts = self.text.iter().chain(behind.iter().copied());
         let reach = Extent::sum(parts.map(|part| part.extent)).most_ascii;
-        let piece = |part: &Measured| Piece { node: part.node.clone(), bytes: part.extent.bytes };
+        let piece = |part: &Measured| {
+            let entry = Profile::entry(&part.node);
+            Piece { node: part.node.clone(), bytes: part.extent.bytes, entry }
+        };
         Tail {
             text: self.text.iter().map(piece).collect(),
             behind: behind.into_iter().map(piece).collect(),
@@ -431,6 +468,8 @@ pub(super) struct Prepared {
     pub(super) words: Vec<String>,
     /// Counted from the beginning of the word.
     pub(super) runs: Vec<Option<Run>>,
+    /// What stands directly round each.
+    pub(super) glances: Vec<Glance>,
 }
 
 /// Words for a pattern: `keywords` where they tell its places, its own texts where not; `None` when
@@ -443,11 +482,16 @@ pub(super) fn prepare(node: &Node, keywords: &[String]) -> Option<Prepared> {
         if let Some(sites) = sites(&factors, &words).filter(|_| words.iter().all(usable)) {
             // A word that a shorter one stands in tells nothing more.
             let told = words.into_iter().zip(sites).filter(|(_, sites)| !sites.is_empty());
-            let told = told.map(|(word, sites)| (word, run_behind(&factors, &sites)));
-            let (words, runs): (Vec<String>, Vec<Option<Run>>) = told.unzip();
+            let round = Rounds::of(&factors);
+            let told = told.map(|(word, sites)| {
+                let glance = round.glance(&word, &sites);
+                ((word, run_behind(&factors, &sites)), glance)
+            });
+            let (told, glances): (Vec<_>, Vec<Glance>) = told.unzip();
+            let (words, runs): (Vec<String>, Vec<Option<Run>>) = told.into_iter().unzip();
             // Two letters are everywhere.
             let tells = |(word, run): (&String, &Option<Run>)| word.len() > 2 || run.is_some();
-            return words.iter().zip(&runs).all(tells).then_some(Prepared { words, runs });
+            return words.iter().zip(&runs).all(tells).then_some(Prepared { words, runs, glances });
         }
         if count(&factors) > MOST_TEXTS {
             return None;
@@ -458,6 +502,26 @@ pub(super) fn prepare(node: &Node, keywords: &[String]) -> Option<Prepared> {
         words.dedup();
     }
     None
+}
+
+/// What stands directly round the texts of factors.
+struct Rounds<'f>(Vec<(&'f Factor, Lead, Profile)>);
+
+impl<'f> Rounds<'f> {
+    fn of(factors: &'f [Factor]) -> Self {
+        Self(factors.iter().map(|factor| (factor, factor.lead(), factor.profile())).collect())
+    }
+
+    /// What stands round a word at any of its sites.
+    fn glance(&self, word: &str, sites: &[Site]) -> Glance {
+        let one = |site: &Site| {
+            let (factor, lead, profile) = self.0.get(usize::from(site.spot))?;
+            let text = factor.texts.get(usize::from(site.text))?;
+            Some(Glance::of(word.as_bytes(), (text, usize::from(site.offset)), *lead, &profile.places))
+        };
+        let all = sites.iter().map(one).reduce(|one, other| Some(one?.or(other?)));
+        all.flatten().unwrap_or(Glance::ANY)
+    }
 }
 
 /// What must stand behind a word for any of the sites to be a match.

@@ -4,13 +4,16 @@
 //! wherever one of its words leads; what [`super::seen`] knows of a part takes the place of looking through it.
 
 use super::allowlist;
+use super::class::Table;
 use super::gate::Gate;
+use super::layout::SHORT_WORD;
 use super::matcher::{Candidate, Haystack, Span};
 use super::plain::{self, PlainPart};
-use super::prefilter::FARTHEST;
+use super::prefilter::{FARTHEST, Prefilter};
 use super::runs::LONG_RUN;
 use super::seen::{self, Part, Seen};
 use super::shared::{Shared, Use};
+use super::survey::Survey;
 
 /// How far behind a word what must stand there can begin.
 const REACH: usize = 1024;
@@ -56,11 +59,11 @@ impl<'e> Hints<'e> {
     }
 
     /// Notes which rules are to be tried on a text, and where. `recurs`: other texts can hold the same parts.
-    pub(super) fn find(&mut self, haystack: Haystack<'_>, long_runs: &[Span], recurs: bool) -> Vec<PlainPart> {
+    pub(super) fn find(&mut self, haystack: Haystack<'_>, survey: &Survey, recurs: bool) -> Vec<PlainPart> {
         let text = haystack.text;
         self.parts.clear();
         if let Some(seen) = self.seen.as_mut().filter(|_| recurs) {
-            seen.parts(text, &mut self.parts);
+            seen.parts(text, &survey.feeds, &mut self.parts);
         }
         let mut unknown = std::mem::take(&mut self.unknown);
         if self.parts.is_empty() {
@@ -70,7 +73,7 @@ impl<'e> Hints<'e> {
             seen::unknown(&self.parts, &mut unknown);
             self.open_known();
         }
-        self.find_words(text, long_runs, &unknown);
+        self.find_words(text, &survey.runs, &unknown);
         self.unknown = unknown;
         self.find_signs(haystack)
     }
@@ -105,7 +108,8 @@ impl<'e> Hints<'e> {
                 while long_runs.get(next_run).is_some_and(|run| run.1 <= at) {
                     next_run += 1;
                 }
-                self.note(text, at, uses, || longest_near(long_runs, next_run, at));
+                let word = (at, at + shared.prefilter.length(needle));
+                self.note(text, word, uses, || longest_near(long_runs, next_run, at));
             });
         }
         let mut spans = spans.iter().copied().peekable();
@@ -116,11 +120,18 @@ impl<'e> Hints<'e> {
             }
             // Words that begin farther back have too short a run.
             let front = (end - start).saturating_sub(LONG_RUN - 1);
-            shared.inner.scan_front(text.get(start..).unwrap_or_default(), front, &mut |at, needle| {
+            let mut report = |at: usize, needle: usize| {
                 if let Some(uses) = shared.inner_uses.get(needle) {
-                    self.note(text, start + at, uses, || usize::MAX);
+                    let word = (at, at + shared.inner.length(needle));
+                    self.note(text, word, uses, || usize::MAX);
                 }
-            });
+            };
+            if let Some(leads) = &shared.inner_leads {
+                find_by_signs((&shared.inner, leads), text, (start, start + front), &mut report);
+            } else {
+                let rest = text.get(start..).unwrap_or_default();
+                shared.inner.scan_front(rest, front, &mut |at, needle| report(start + at, needle));
+            }
         }
     }
 
@@ -150,8 +161,8 @@ impl<'e> Hints<'e> {
     }
 
     #[inline]
-    fn note(&mut self, text: &[u8], at: usize, uses: &[Use], longest: impl Fn() -> usize) {
-        let mut reach = None;
+    fn note(&mut self, text: &[u8], word: Span, uses: &[Use], longest: impl Fn() -> usize) {
+        let (mut reach, at) = (None, word.0);
         for one in uses {
             let rule = usize::from(one.rule);
             if one.is_keyword {
@@ -159,6 +170,9 @@ impl<'e> Hints<'e> {
                 if self.is_recording() {
                     self.opened.push((at, one.rule));
                 }
+            }
+            if !self.shared.admits(one, text, word) {
+                continue;
             }
             if let Some(run) = &one.run
                 && (run.run.least > *reach.get_or_insert_with(&longest)
@@ -287,4 +301,29 @@ impl<'e> Hints<'e> {
 fn longest_near(runs: &[Span], first: usize, at: usize) -> usize {
     let near = runs.get(first..).unwrap_or_default().iter().take_while(|run| run.0 <= at + REACH);
     near.map(|run| run.1 - run.0).max().unwrap_or(0).max(LONG_RUN - 1)
+}
+
+/// The short words that begin in a part of a long run: at its beginning, behind a sign or another of `leads`, or with a
+/// sign in them.
+fn find_by_signs((words, leads): (&Prefilter, &Table), text: &[u8], part: Span, report: &mut impl FnMut(usize, usize)) {
+    words.find_at(text, part.0, report);
+    let mut next = part.0 + 1;
+    let reach = text.get(part.0..part.1 + SHORT_WORD - 1).unwrap_or_default();
+    for offset in 0..reach.len() {
+        if !leads.contains(reach[offset]) {
+            continue;
+        }
+        let at = part.0 + offset;
+        let last = (at + 2).min(part.1);
+        if reach[offset].is_ascii_alphanumeric() {
+            if at + 1 >= next && at + 1 < part.1 {
+                words.find_at(text, at + 1, report);
+            }
+        } else {
+            for begin in next.max((at + 1).saturating_sub(SHORT_WORD))..last {
+                words.find_at(text, begin, report);
+            }
+            next = next.max(last);
+        }
+    }
 }

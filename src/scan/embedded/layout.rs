@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use super::class::{ByteSet, Table};
 use super::factor::{self, Plan, Prepared};
+use super::glance::Glance;
 use super::prefilter::Needle;
 use super::runs::{FastRun, LONG_RUN, Run};
 use super::translate::Node;
@@ -28,6 +29,8 @@ pub(super) struct Layout {
     pub(super) single: Vec<(u8, usize)>,
     /// The same, being beyond ASCII.
     pub(super) unusual: Vec<(Vec<u8>, usize)>,
+    /// What [`Use::glance`] counts.
+    pub(super) glances: Vec<Glance>,
 }
 
 /// Words, and for each the rules that wait for it.
@@ -52,6 +55,8 @@ pub(super) struct Use {
     pub(super) word: u16,
     /// Whether the word is one of its keywords, or only a text that its regex must hold.
     pub(super) is_keyword: bool,
+    /// What stands directly round it.
+    pub(super) glance: u16,
     /// What must stand behind the word, where it was worked out beforehand.
     pub(super) run: Option<FastRun>,
 }
@@ -92,6 +97,9 @@ pub(super) struct View<'r> {
     /// Its regex, read when it is asked for; `None` without one, or when it cannot be read.
     pub(super) regex: &'r dyn Fn() -> Option<&'r Node>,
 }
+
+/// More letters than this are most.
+const MOST_LEADS: usize = 8;
 
 /// A rule with a shorter keyword than this is found by its places where that can be done: such a word
 /// occurs far more often than it means something.
@@ -148,10 +156,13 @@ fn own_texts(node: &Node) -> Vec<String> {
     }
 }
 
+/// The longest word of those that are looked for in long runs only.
+pub(super) const SHORT_WORD: usize = 3;
+
 /// Whether a short word and what must stand behind it are one long run.
 fn is_inner(word: &str, run: &Run) -> bool {
     let joined = run.from == word.len() && run.to == run.from && run.least + word.len() >= LONG_RUN;
-    word.len() <= 3 && joined && run.bytes.is_value() && word.bytes().all(|byte| ByteSet::VALUE.contains(byte))
+    word.len() <= SHORT_WORD && joined && run.bytes.is_value() && word.bytes().all(|byte| ByteSet::VALUE.contains(byte))
 }
 
 /// Which bytes can follow a short word so that it matters to a rule, and whether two do.
@@ -170,6 +181,7 @@ pub(super) struct Builder {
     words: HashMap<String, Vec<Use>>,
     inner: HashMap<String, Vec<Use>>,
     tables: HashMap<[u64; 4], Arc<Table>>,
+    glances: HashMap<Glance, u16>,
     rest: Layout,
 }
 
@@ -181,7 +193,9 @@ impl Builder {
         let places = rule.places();
         self.rest.by_candidates.push(places.as_ref().is_some_and(|(_, are_keywords)| !are_keywords));
         if let Some((prepared, is_keyword)) = places {
-            for (word_place, (word, run)) in prepared.words.iter().zip(&prepared.runs).enumerate() {
+            let told = prepared.words.iter().zip(&prepared.runs).zip(&prepared.glances);
+            for (word_place, ((word, run), glance)) in told.enumerate() {
+                let glance = self.glance(*glance)?;
                 let run = run.map(|run| {
                     let table = self.tables.entry(run.bytes.words()).or_insert_with(|| Arc::new(run.bytes.table()));
                     FastRun::with_table(run, Arc::clone(table))
@@ -189,18 +203,24 @@ impl Builder {
                 let is_inner = run.as_ref().is_some_and(|run| is_inner(word, &run.run));
                 let words = if is_inner { &mut self.inner } else { &mut self.words };
                 let word_place = u16::try_from(word_place).ok()?;
-                words.entry(word.clone()).or_default().push(Use { rule: number, word: word_place, is_keyword, run });
+                words.entry(word.clone()).or_default().push(Use {
+                    rule: number,
+                    word: word_place,
+                    is_keyword,
+                    glance,
+                    run,
+                });
             }
             return Some(());
         }
-        let is_keyword = !rule.keywords.is_empty();
+        let (is_keyword, glance) = (!rule.keywords.is_empty(), self.glance(Glance::ANY)?);
         if !is_keyword {
             self.rest.always.push(place);
         }
         let mut usual = 0;
         for word in rule.plain_words().iter().filter(|word| !word.is_empty()) {
             if is_usual(word) {
-                let one = Use { rule: number, word: usual, is_keyword, run: None };
+                let one = Use { rule: number, word: usual, is_keyword, glance, run: None };
                 self.words.entry(word.clone()).or_default().push(one);
                 usual = usual.checked_add(1)?;
             } else if let [byte] = word.as_bytes() {
@@ -210,6 +230,17 @@ impl Builder {
             }
         }
         Some(())
+    }
+
+    /// The place of a glance among all.
+    fn glance(&mut self, glance: Glance) -> Option<u16> {
+        if let Some(&place) = self.glances.get(&glance) {
+            return Some(place);
+        }
+        let place = u16::try_from(self.rest.glances.len()).ok()?;
+        self.glances.insert(glance, place);
+        self.rest.glances.push(glance);
+        Some(place)
     }
 
     /// All that was added.
@@ -235,12 +266,29 @@ fn settled(words: HashMap<String, Vec<Use>>) -> Words {
 }
 
 impl Layout {
+    /// Signs, and letters and digits behind which a word begins that has no sign in it; `None` where these are most.
+    #[allow(dead_code, reason = "the build does not ask")]
+    pub(super) fn leads(&self, words: &Words) -> Option<ByteSet> {
+        let mut leads = ByteSet::NONE;
+        for (place, needle) in words.needles.iter().enumerate() {
+            if needle.text.iter().all(u8::is_ascii_alphanumeric) {
+                for one in words.uses.get(place)? {
+                    leads = leads.union(self.glances.get(usize::from(one.glance))?.lead.bytes);
+                }
+            }
+        }
+        let letters = leads.intersection(ByteSet::ALPHANUMERIC);
+        (letters.iter().count() <= MOST_LEADS).then(|| letters.union(ByteSet::ALPHANUMERIC.negated()))
+    }
+
     /// Adds one more rule, which is found by one keyword of a usual kind.
     pub(super) fn add_last(&mut self, keyword: &str) -> Option<()> {
         let rule = u16::try_from(self.by_candidates.len()).ok()?;
         self.by_candidates.push(false);
         self.words.needles.push(Needle::new(Cow::Owned(keyword.as_bytes().to_vec()), ByteSet::ALL, false));
-        self.words.uses.push(Use { rule, word: 0, is_keyword: true, run: None });
+        let glance = u16::try_from(self.glances.len()).ok()?;
+        self.glances.push(Glance::ANY);
+        self.words.uses.push(Use { rule, word: 0, is_keyword: true, glance, run: None });
         self.words.uses.end_word();
         Some(())
     }

@@ -4,13 +4,19 @@
 //! one too high on every later one (they are counted from the line feed itself); a match on an
 //! unterminated last line has a line text that begins where the whole text does.
 
+use std::rc::Rc;
+
+use super::survey::Feeds;
+
 /// How much of a line is kept on either side of a match.
 const AROUND: usize = 8 << 10;
 
 /// Where a text's line feeds are.
 #[derive(Debug)]
 pub(super) struct Lines {
-    feeds: Vec<usize>,
+    feeds: Rc<Feeds>,
+    /// gitleaks pretends one at the end of a text without.
+    pretended: Option<usize>,
 }
 
 /// Where a match stands. Lines are counted from 0, columns from 1.
@@ -27,35 +33,47 @@ pub(super) struct Location {
 
 impl Lines {
     pub(super) fn new(text: &[u8]) -> Self {
-        let mut feeds: Vec<usize> = memchr::memchr_iter(b'\n', text).collect();
-        if feeds.is_empty() {
-            // gitleaks pretends one at the end.
-            feeds.push(text.len());
-        }
-        Self { feeds }
+        Self::of(text, Rc::new(Feeds::of(text)))
     }
 
-    /// The place from which columns of a line are counted.
-    fn origin(&self, line: usize) -> usize {
-        line.checked_sub(1).and_then(|before| self.feeds.get(before)).copied().unwrap_or(0)
+    /// Of a text of which it is known where its line feeds are.
+    pub(super) fn of(text: &[u8], feeds: Rc<Feeds>) -> Self {
+        let pretended = feeds.is_empty().then_some(text.len());
+        Self { feeds, pretended }
+    }
+
+    /// How many there are before a place.
+    fn count(&self, place: usize) -> usize {
+        self.pretended.map_or_else(|| self.feeds.count(place), |at| usize::from(at < place))
+    }
+
+    /// The last one before a place: there columns are counted from.
+    fn origin(&self, place: usize) -> usize {
+        self.pretended.map_or_else(|| self.feeds.before(place), |at| (at < place).then_some(at)).unwrap_or(0)
+    }
+
+    /// The first one from a place on.
+    fn next(&self, place: usize) -> Option<usize> {
+        self.pretended.map_or_else(|| self.feeds.next(place), |at| (at >= place).then_some(at))
     }
 
     /// Where `start..end` of `text` stands.
     pub(super) fn locate(&self, text: &[u8], start: usize, end: usize) -> Location {
-        let line = self.feeds.partition_point(|&feed| feed <= start);
-        let Some(&feed) = self.feeds.get(line) else { return self.on_last_line(text, start, end) };
+        let Some(feed) = self.next(start + 1) else { return self.on_last_line(text, start, end) };
+        let (line, origin) = (self.count(start + 1), self.origin(start + 1));
         let mut found = Location {
             line,
             end_line: line,
-            column: start - self.origin(line) + 1,
+            column: start - origin + 1,
             end_column: 0,
-            text_start: self.origin(line),
+            text_start: origin,
             text_end: feed,
         };
         // An empty match at the beginning of the text ends on no line.
-        let end_line = self.feeds.partition_point(|&feed| feed < end);
-        if let Some(&feed) = self.feeds.get(end_line).filter(|_| end > self.origin(end_line)) {
-            found.end_column = end - self.origin(end_line);
+        let origin = self.origin(end);
+        if let Some(feed) = self.next(end).filter(|_| end > origin) {
+            let end_line = self.count(end);
+            found.end_column = end - origin;
             if end_line >= line {
                 found.end_line = end_line;
                 found.text_end = feed;
@@ -65,11 +83,11 @@ impl Lines {
     }
 
     fn on_last_line(&self, text: &[u8], start: usize, end: usize) -> Location {
-        let origin = self.feeds.last().copied().unwrap_or(0);
+        let (origin, count) = (self.origin(usize::MAX), self.count(usize::MAX));
         let rest = text.get(end..).unwrap_or_default();
         Location {
-            line: self.feeds.len(),
-            end_line: self.feeds.len(),
+            line: count,
+            end_line: count,
             column: (start + 1).saturating_sub(origin),
             end_column: end.saturating_sub(origin),
             text_start: 0,

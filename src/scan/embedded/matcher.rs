@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use regex_automata::hybrid::dfa::{self, DFA};
 use regex_automata::nfa::thompson;
-use regex_automata::{Anchored, Input, meta};
+use regex_automata::{Anchored, Input};
 
 use super::extent::Extent;
 use super::factor::{Plan, Surrounded};
@@ -18,9 +18,11 @@ use super::gate::Gate;
 use super::pattern::Pattern;
 use super::plain::PlainPart;
 use super::profile::PROFILE;
+use super::run::{Caches, full_cache, search};
 use super::runs::{self, FastRun, LONG_RUN};
 use super::seen;
 use super::spot::{Piece, Site, Spot, Spots, Tail};
+use super::survey::Survey;
 use super::translate::{Node, PatternFault, Text};
 use super::walk::{self, Told};
 
@@ -95,23 +97,6 @@ fn build_dfa(node: &Node, text: Text) -> Option<DFA> {
     let nfa = thompson::Compiler::new().configure(config).build_from_hir(&node.hir(text)).ok()?;
     let config = dfa::Config::new().cache_capacity(TAIL_CACHE_BYTES).skip_cache_capacity_check(true);
     dfa::Builder::new().configure(config).build_from_nfa(nfa).ok()
-}
-
-/// What one thread keeps for one pattern.
-#[derive(Debug, Default)]
-pub(super) struct Caches {
-    full: [Option<meta::Cache>; 2],
-    check: [Option<dfa::Cache>; 2],
-    /// Steps that were walked.
-    walked: usize,
-}
-
-impl Caches {
-    /// Bytes of memory.
-    pub(super) fn size(&self) -> usize {
-        let full = self.full.iter().flatten().map(meta::Cache::memory_usage);
-        full.chain(self.check.iter().flatten().map(dfa::Cache::memory_usage)).sum()
-    }
 }
 
 impl Method {
@@ -214,11 +199,7 @@ impl Near {
         if !guarded {
             return true;
         }
-        let is_word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
-        let joined = spot.word_before
-            && there.first().copied().is_some_and(is_word)
-            && start.checked_sub(1).and_then(|before| text.get(before)).copied().is_some_and(is_word);
-        !joined
+        spot.lead.admits(text, start)
             && spot.profile.admits(behind)
             && self.runs.get(spot_place).is_none_or(|run| run.as_ref().is_none_or(|run| run.stands_in(behind)))
     }
@@ -231,13 +212,13 @@ pub(super) struct Haystack<'t> {
     pub(super) ascii: bool,
     /// Copies of its parts with signs that are letters in another case.
     pub(super) plain: &'t [PlainPart],
-    /// Its long runs of value characters, where they are known.
-    pub(super) long_runs: Option<&'t [Span]>,
+    /// What it is made of, where that is known.
+    pub(super) survey: Option<&'t Survey>,
 }
 
 impl<'t> Haystack<'t> {
     pub(super) fn new(text: &'t [u8]) -> Self {
-        Self { text, ascii: text.is_ascii(), plain: &[], long_runs: None }
+        Self { text, ascii: text.is_ascii(), plain: &[], survey: None }
     }
 }
 
@@ -321,19 +302,29 @@ pub(super) fn alive(
 
 /// Every run of a kind in a part of a text.
 fn runs_in(haystack: Haystack<'_>, part: Span, surrounded: &Surrounded, run: &FastRun) -> Vec<Span> {
-    let found = |(start, end): Span| {
-        let text = haystack.text.get(start..end).unwrap_or_default();
-        let found = if surrounded.at_line_end { run.all_at_line_ends(text) } else { run.all_in(text) };
-        found.into_iter().map(move |one| (start + one.0, start + one.1))
-    };
-    let is_long = run.run.least >= LONG_RUN && run.run.bytes.is_value() && !surrounded.at_line_end;
-    match haystack.long_runs.filter(|_| is_long) {
-        None => found(part).collect(),
-        Some(long) => {
-            let first = long.partition_point(|one| one.1 <= part.0);
-            let inside = long.get(first..).unwrap_or_default().iter().take_while(|one| one.0 < part.1);
+    let text = |part: Span| haystack.text.get(part.0..part.1).unwrap_or_default();
+    let moved = |start: usize| move |one: Span| (start + one.0, start + one.1);
+    let survey = haystack.survey;
+    if surrounded.at_line_end {
+        let found = match survey {
+            Some(survey) => {
+                run.all_at_line_ends(text(part), survey.feeds.between(part.0, part.1).map(|feed| feed - part.0))
+            }
+            None => run.all_at_line_ends(text(part), memchr::memchr_iter(b'\n', text(part))),
+        };
+        // It is the end of what is perhaps longer.
+        let fits = |end: usize| surrounded.lead.is_none_or(|lead| lead.admits(haystack.text, end - run.run.least));
+        return found.into_iter().map(moved(part.0)).filter(|one| fits(one.1)).collect();
+    }
+    let is_long = run.run.least >= LONG_RUN && run.run.bytes.is_value();
+    match survey.filter(|_| is_long) {
+        None => run.all_in(text(part)).into_iter().map(moved(part.0)).collect(),
+        Some(survey) => {
+            let first = survey.runs.partition_point(|one| one.1 <= part.0);
+            let inside = survey.runs.get(first..).unwrap_or_default().iter().take_while(|one| one.0 < part.1);
             let inside = inside.map(|one| (one.0.max(part.0), one.1.min(part.1)));
-            inside.filter(|(start, end)| end - start >= run.run.least).flat_map(found).collect()
+            let inside = inside.filter(|(start, end)| end - start >= run.run.least);
+            inside.flat_map(|one| run.all_in(text(one)).into_iter().map(moved(one.0))).collect()
         }
     }
 }
@@ -414,9 +405,20 @@ impl Near {
     /// Whether the tail of a spot can match at a place, or it is not to be told; notes the place in `alive` then, and
     /// when what decided it is farther off than is remembered.
     fn leads_on(&self, haystack: Haystack<'_>, at: Candidate, caches: &mut Caches, alive: &mut Vec<usize>) -> bool {
-        let told = self.can_match(haystack.text, at, haystack.ascii, caches);
-        let leads_on = told.answer != Some(false);
-        if leads_on || told.looked > at.0 + seen::AHEAD {
+        let mut told = self.can_match(haystack.text, at, haystack.ascii, caches);
+        // What is beyond ASCII is mostly elsewhere, and where there is none a "yes" is certain.
+        if told.answer != Some(false) && !haystack.ascii && self.tail_is_ascii(haystack.text, at.0, at.1) {
+            let certain = self.can_match(haystack.text, at, true, caches);
+            told = Told { looked: told.looked.max(certain.looked), ..certain };
+        }
+        let mut leads_on = told.answer != Some(false);
+        let mut is_far = told.looked > at.0 + seen::AHEAD;
+        if let Some(spot) = self.spots.get(usize::from(at.1)).filter(|_| leads_on) {
+            let (answer, looked) = walk::can_precede(spot, haystack.text, (at.0, haystack.ascii));
+            leads_on = answer != Some(false);
+            is_far |= looked > seen::NEAR_BEHIND;
+        }
+        if leads_on || is_far {
             alive.push(at.0);
         }
         leads_on
@@ -565,60 +567,4 @@ impl Runs {
             }
         }
     }
-}
-
-fn full_cache<'c>(caches: &'c mut Caches, ascii: bool, regex: &meta::Regex) -> &'c mut meta::Cache {
-    caches.full[usize::from(ascii)].get_or_insert_with(|| regex.create_cache())
-}
-
-/// All matches in a part of the text; look-around sees the rest of it.
-fn search(
-    pattern: &Pattern,
-    haystack: Haystack<'_>,
-    region: Span,
-    ascii: bool,
-    caches: &mut Caches,
-    found: &mut Vec<Span>,
-) -> Result<(), PatternFault> {
-    let regex = pattern.regex(ascii)?;
-    let cache = full_cache(caches, ascii, regex);
-    let mut from = region.0;
-    let mut last_end = None;
-    while from <= region.1 {
-        let Some(one) = regex.search_with(cache, &Input::new(haystack.text).range(from..region.1)) else { break };
-        // An empty match directly behind another match is none.
-        if !one.is_empty() || last_end != Some(one.end()) {
-            found.push((one.start(), one.end()));
-        }
-        // Past the character that was searched from: an empty match inside of it is not looked at twice.
-        from = one.end().max(from + rune_width(haystack.text, from));
-        last_end = Some(one.end());
-    }
-    Ok(())
-}
-
-/// How much of a text Go takes for a character: one byte where there is none.
-fn rune_width(text: &[u8], at: usize) -> usize {
-    let behind = text.get(at..).unwrap_or_default();
-    let window = behind.get(..behind.len().min(4)).unwrap_or_default();
-    bstr::decode_utf8(window).0.map_or(1, char::len_utf8)
-}
-
-/// The groups of a pattern in a text of their own.
-pub(super) fn captures(
-    pattern: &Pattern,
-    text: &[u8],
-    caches: &mut Caches,
-) -> Result<Option<Vec<Option<Span>>>, PatternFault> {
-    let ascii = text.is_ascii();
-    let regex = pattern.regex(ascii)?;
-    let cache = full_cache(caches, ascii, regex);
-    let mut captures = regex.create_captures();
-    regex.search_captures_with(cache, &Input::new(text), &mut captures);
-    if !captures.is_match() {
-        return Ok(None);
-    }
-    Ok(Some(
-        (0..captures.group_len()).map(|group| captures.get_group(group).map(|span| (span.start, span.end))).collect(),
-    ))
 }

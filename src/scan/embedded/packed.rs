@@ -3,6 +3,9 @@
 //! Promise: a run of base64 that begins as a gzip, zip, xz, bzip2 or Zstandard file does is decoded, over as many
 //! lines as it is wrapped to, and handed on with its place. Runs that decode to text are [`super::decode`]'s.
 
+use std::sync::LazyLock;
+
+use aho_corasick::packed::Searcher;
 use base64::Engine as _;
 use base64::alphabet;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
@@ -29,12 +32,9 @@ pub(super) struct Packed {
 
 /// Every such run of a text, from left to right.
 pub(super) fn all(text: &[u8]) -> Vec<Packed> {
-    let mut starts: Vec<usize> =
-        BEGINNINGS.iter().flat_map(|beginning| memchr::memmem::find_iter(text, beginning)).collect();
-    starts.sort_unstable();
     let mut found: Vec<Packed> = Vec::new();
     let mut behind = 0;
-    for start in starts {
+    for start in starts(text) {
         // Inside of a run it is chance.
         let is_inside = start < behind || start.checked_sub(1).is_some_and(|before| is_base64(text[before]));
         if is_inside {
@@ -50,6 +50,18 @@ pub(super) fn all(text: &[u8]) -> Vec<Packed> {
         }
     }
     found
+}
+
+/// Where such beginnings are. Of two that overlap the second is inside of other digits.
+fn starts(text: &[u8]) -> Vec<usize> {
+    static ALL: LazyLock<Option<Searcher>> = LazyLock::new(|| Searcher::new(BEGINNINGS));
+    if let Some(all) = &*ALL {
+        return all.find_iter(text).map(|found| found.start()).collect();
+    }
+    let mut starts: Vec<usize> =
+        BEGINNINGS.iter().flat_map(|beginning| memchr::memmem::find_iter(text, beginning)).collect();
+    starts.sort_unstable();
+    starts
 }
 
 /// The digits from `start` on, over line feeds and the next line's indentation; and where they end.

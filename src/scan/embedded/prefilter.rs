@@ -280,6 +280,24 @@ impl Prefilter {
         }
     }
 
+    /// Whether every needle that begins at a place is found by [`Prefilter::find_at`] there.
+    pub(super) fn finds_at(&self) -> bool {
+        self.signs.is_empty() && self.pairs.is_none()
+    }
+
+    /// Reports the needles that begin at a place, found by bytes of theirs from there on.
+    #[inline]
+    pub(super) fn find_at(&self, text: &[u8], at: usize, report: &mut impl FnMut(usize, usize)) {
+        let eight = text.get(at..).and_then(<[u8]>::first_chunk::<8>);
+        let is_marked = eight.is_none_or(|eight| {
+            let word = folded(u64::from_le_bytes(*eight));
+            self.table[slot_of(word)] >> (word >> 24 & 63) & 1 == 1 && self.second.goes_on(word)
+        });
+        if is_marked && at + SHORTEST <= text.len() {
+            self.verify(text, at, report);
+        }
+    }
+
     #[inline(always)]
     fn scan_with<const LOADS: usize, const MOST: usize>(
         &self,
@@ -411,7 +429,15 @@ impl Prefilter {
     #[inline]
     fn stands_at(&self, text: &[u8], at: usize, needle: usize) -> bool {
         let Some(needle) = self.needle(needle) else { return false };
-        text.get(at..at + needle.len()).is_some_and(|there| there.eq_ignore_ascii_case(needle))
+        let Some(there) = text.get(at..at + needle.len()) else { return false };
+        // Needles are in lower case, and most are no longer than this.
+        match (needle.split_first_chunk::<4>(), there.split_first_chunk::<4>()) {
+            (Some((needle, rest)), Some((there, behind))) => {
+                let lower = |four: &[u8; 4]| u32::from_le_bytes(*four) | CASE as u32;
+                lower(needle) == lower(there) && needle.eq_ignore_ascii_case(there) && rest.eq_ignore_ascii_case(behind)
+            }
+            _ => there.eq_ignore_ascii_case(needle),
+        }
     }
 }
 

@@ -7,6 +7,8 @@ use super::translate::Node;
 
 /// So many bytes behind a text are checked one by one before a regex is started.
 pub(super) const PROFILE: usize = 32;
+/// So many bytes of a part are checked before it is walked.
+const ENTRY: usize = 3;
 /// Positions 0 to [`PROFILE`] as bits.
 const WITHIN: u64 = (1 << (PROFILE + 1)) - 1;
 
@@ -28,6 +30,15 @@ impl Profile {
         // Where the pattern can end, anything may follow.
         profile.places.truncate((ends | 1 << PROFILE).trailing_zeros() as usize);
         profile
+    }
+
+    /// Of the first bytes of a part that is more than a class.
+    pub(super) fn entry(node: &Node) -> Self {
+        let class = |node: &Node| matches!(node, Node::Set(_));
+        let is_class = class(node) || matches!(node, Node::Repeat { node, .. } if class(node));
+        let mut entry = if is_class { Self { places: Vec::new() } } else { Self::of(std::iter::once(node)) };
+        entry.places.truncate(ENTRY);
+        entry
     }
 
     /// Adds what `node` can hold when it starts at one of the distances `starts`; where it can end.
@@ -101,6 +112,11 @@ impl Profile {
     pub(super) fn admits(&self, behind: &[u8]) -> bool {
         // A text that ends before the pattern can has no match.
         let Some(behind) = behind.get(..self.places.len()) else { return false };
-        behind.iter().zip(&self.places).all(|(&byte, allowed)| allowed.contains(byte))
+        for (place, allowed) in self.places.iter().enumerate() {
+            if !behind.get(place).is_some_and(|&byte| allowed.contains(byte)) {
+                return false;
+            }
+        }
+        true
     }
 }

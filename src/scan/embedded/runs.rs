@@ -52,12 +52,13 @@ impl FastRun {
         false
     }
 
-    /// Every longest run that ends where a line does, in order. None of its bytes is a line feed.
-    pub(super) fn all_at_line_ends(&self, text: &[u8]) -> Vec<(usize, usize)> {
+    /// Every longest run that ends where a line does, in order. `feeds`: where lines end. None of its bytes is a line
+    /// feed.
+    pub(super) fn all_at_line_ends(&self, text: &[u8], feeds: impl Iterator<Item = usize>) -> Vec<(usize, usize)> {
         let least = self.run.least.max(1);
         let mut runs = Vec::new();
         let mut line = 0;
-        for end in memchr::memchr_iter(b'\n', text).chain([text.len()]) {
+        for end in feeds.chain([text.len()]) {
             let front = text.get(line..end).unwrap_or_default();
             // Looked at from the back: most are too short.
             let start = front.iter().rposition(|&byte| !self.table.contains(byte)).map_or(0, |at| at + 1);
@@ -115,19 +116,21 @@ impl FastRun {
 }
 
 /// Whether a byte is one of [`ByteSet::VALUE`], without a table: compilers look at many at once.
+#[allow(dead_code, reason = "the build needs no more than the rest of this")]
 #[inline(always)]
-const fn is_value(byte: u8) -> bool {
+pub(super) const fn is_value(byte: u8) -> bool {
+    is_ascii_value(byte) | (byte == 0xC5) | (byte == 0xBF) | (byte == 0xE2) | (byte == 0x84) | (byte == 0xAA)
+}
+
+/// The same for a byte that is ASCII.
+#[inline(always)]
+pub(super) const fn is_ascii_value(byte: u8) -> bool {
     ((byte | 0x20).wrapping_sub(b'a') < 26)
         | (byte.wrapping_sub(b'-') < 14)
         | (byte == b'_')
         | (byte == b'+')
         | (byte == b'=')
         | (byte == b'~')
-        | (byte == 0xC5)
-        | (byte == 0xBF)
-        | (byte == 0xE2)
-        | (byte == 0x84)
-        | (byte == 0xAA)
 }
 
 const _: () = {
@@ -141,61 +144,6 @@ const _: () = {
 
 /// A run of value characters is long from here on.
 pub(super) const LONG_RUN: usize = 16;
-/// So many bytes are judged at once.
-const JUDGED: usize = 2048;
-
-/// Every longest run of at least [`LONG_RUN`] value characters, in order.
-pub(super) fn long_runs(text: &[u8]) -> Vec<(usize, usize)> {
-    let mut runs = Runs { found: Vec::new(), begin: None };
-    let mut judged = [0_u8; JUDGED];
-    for (place, block) in text.chunks(JUDGED).enumerate() {
-        judged.iter_mut().zip(block).for_each(|(slot, &byte)| *slot = u8::from(is_value(byte)).wrapping_neg());
-        let offset = place * JUDGED;
-        let (words, rest) = judged.get(..block.len()).unwrap_or_default().as_chunks::<8>();
-        for (place, word) in words.iter().enumerate() {
-            let word = u64::from_le_bytes(*word);
-            let at = offset + place * 8;
-            match runs.begin {
-                // Most words are neither all values nor the end of a long run.
-                None if word >> 56 == 0 => {}
-                None => runs.begin = Some(at + 8 - (!word).leading_zeros() as usize / 8),
-                Some(_) if word == u64::MAX => {}
-                Some(_) => {
-                    runs.end(at + (!word).trailing_zeros() as usize / 8);
-                    let behind = (!word).leading_zeros() as usize / 8;
-                    runs.begin = (behind > 0).then_some(at + 8 - behind);
-                }
-            }
-        }
-        let at = offset + words.len() * 8;
-        for (place, &is_value) in rest.iter().enumerate() {
-            match (runs.begin, is_value) {
-                (None, 0) | (Some(_), u8::MAX) => {}
-                (Some(_), _) => runs.end(at + place),
-                (None, _) => runs.begin = Some(at + place),
-            }
-        }
-    }
-    runs.end(text.len());
-    runs.found
-}
-
-struct Runs {
-    found: Vec<(usize, usize)>,
-    /// Where a run began that has not ended.
-    begin: Option<usize>,
-}
-
-impl Runs {
-    fn end(&mut self, end: usize) {
-        if let Some(begin) = self.begin.take()
-            && end - begin >= LONG_RUN
-        {
-            self.found.push((begin, end));
-        }
-    }
-}
-
 /// Where the first byte stands that is none of these.
 pub(super) fn first_beyond(text: &[u8], bytes: ByteSet) -> Option<usize> {
     const NEAR: usize = 64;

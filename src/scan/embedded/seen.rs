@@ -14,9 +14,12 @@ use std::hash::{BuildHasherDefault, Hash, Hasher};
 use sha2::{Digest, Sha256};
 
 use super::matcher::Span;
+use super::survey::Feeds;
 
 /// What counts before a part: the longest text that a pattern is looked for by, which can begin there.
 pub(super) const BEHIND: usize = 64;
+/// So far before such a text it can be looked for what decides.
+pub(super) const NEAR_BEHIND: usize = BEHIND / 2;
 /// What counts behind it.
 pub(super) const AHEAD: usize = 512;
 
@@ -110,7 +113,7 @@ impl Seen {
     }
 
     /// The parts of a text, in order; none while that is of no use.
-    pub(super) fn parts(&mut self, text: &[u8], parts: &mut Vec<Part>) {
+    pub(super) fn parts(&mut self, text: &[u8], feeds: &Feeds, parts: &mut Vec<Part>) {
         parts.clear();
         if self.pause > 0 {
             self.pause = self.pause.saturating_sub(text.len());
@@ -118,7 +121,7 @@ impl Seen {
         }
         let mut start = 0;
         while start < text.len() {
-            let end = end_of(text, start);
+            let end = end_of(text, feeds, start);
             let name = self.name(text, start, end);
             let known = self.known.get(&name).copied();
             self.of_use += if known.is_some() { end - start } else { 0 };
@@ -203,27 +206,37 @@ impl Seen {
         let mut last = [0; 16];
         last.iter_mut().zip(rest).for_each(|(slot, &byte)| *slot = byte);
         let (mut one, mut other) = (0_u128, 0_u128);
-        let keys = self.key.as_chunks::<2>().0;
-        for ((block, key), next) in blocks.iter().chain([&last]).zip(keys).zip(keys.iter().skip(1)) {
+        let mut add = |block: &[u8; 16], key: &[u64; 4]| {
             let block = u128::from_le_bytes(*block);
             let (low, high) = (block as u64, (block >> 64) as u64);
-            let product = |key: &[u64; 2]| u128::from(low.wrapping_add(key[0])) * u128::from(high.wrapping_add(key[1]));
-            one = one.wrapping_add(product(key));
-            other = other.wrapping_add(product(next));
+            let product =
+                |first: u64, second: u64| u128::from(low.wrapping_add(first)) * u128::from(high.wrapping_add(second));
+            one = one.wrapping_add(product(key[0], key[1]));
+            other = other.wrapping_add(product(key[2], key[3]));
+        };
+        let mut keys = self.key.as_slice();
+        for block in blocks {
+            let Some(key) = keys.first_chunk::<4>() else { break };
+            add(block, key);
+            keys = keys.get(2..).unwrap_or_default();
+        }
+        if let Some(key) = keys.first_chunk::<4>() {
+            add(&last, key);
         }
         (one, other)
     }
 }
 
 /// Where a part ends: behind a line that its last bytes say so of, about each eighth.
-fn end_of(text: &[u8], start: usize) -> usize {
+fn end_of(text: &[u8], feeds: &Feeds, start: usize) -> usize {
     let most = (start + MOST).min(text.len());
-    let Some(rest) = text.get(start + LEAST..most) else { return text.len() };
-    for feed in memchr::memchr_iter(b'\n', rest) {
-        let end = start + LEAST + feed + 1;
-        let last = text.get(..end).and_then(<[u8]>::last_chunk::<8>).copied().unwrap_or_default();
+    if most < start + LEAST {
+        return text.len();
+    }
+    for feed in feeds.between(start + LEAST, most) {
+        let last = text.get(..=feed).and_then(<[u8]>::last_chunk::<8>).copied().unwrap_or_default();
         if u64::from_le_bytes(last).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 61 == 0 {
-            return end;
+            return feed + 1;
         }
     }
     most

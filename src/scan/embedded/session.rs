@@ -200,16 +200,16 @@ impl<'e> EmbeddedSession<'e> {
         self.note_foreign(subject, &bytes);
         let mut windows = Windows::new(self.margin());
         let mut count = 0;
-        while !bytes.is_empty() {
-            count += bytes.len() as u64;
+        let mut begun = Cursor::new(bytes);
+        let mut taken = windows.take_from(&mut begun, SMALL + 1).map_err(|error| short(&error))?;
+        drop(begun);
+        while !taken.is_empty() {
+            count += taken.len() as u64;
             if let Some(spool) = &mut spool {
-                spool.write_all(&bytes).map_err(|error| short(&error))?;
+                spool.write_all(taken).map_err(|error| short(&error))?;
             }
-            windows.push(&bytes);
-            // The first ones took more room than is needed from here on.
-            bytes = Vec::with_capacity(STEP);
             self.ready(subject, &mut windows)?;
-            (&mut *stream).take(STEP as u64).read_to_end(&mut bytes).map_err(|error| short(&error))?;
+            taken = windows.take_from(stream, STEP).map_err(|error| short(&error))?;
         }
         self.rest(subject, &mut windows)?;
         drop(windows);

@@ -6,9 +6,11 @@
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use super::class::Table;
+use super::glance::Glance;
 pub(super) use super::layout::Use;
 use super::layout::{Uses, View};
-use super::matcher::Method;
+use super::matcher::{Method, Span};
 use super::pattern::{Pattern, UNBOUNDED_SPAN};
 use super::prefilter::Prefilter;
 use super::rules::{Rule, RuleSet};
@@ -26,6 +28,10 @@ pub(super) struct Shared {
     /// The same for short needles that are the beginning of a long run.
     pub(super) inner: Prefilter,
     pub(super) inner_uses: Uses,
+    /// Where each of these has a sign in it, or begins behind one or another of these: signs and few letters.
+    pub(super) inner_leads: Option<Table>,
+    /// What [`Use::glance`] counts.
+    glances: Vec<Glance>,
     /// Rules that are always tried.
     pub(super) always: Vec<usize>,
     /// Whether a rule is tried wherever it has a candidate, its keywords or not.
@@ -55,11 +61,15 @@ impl Shared {
     pub(super) fn new(set: Arc<RuleSet>, self_test: SelfTest) -> Option<Self> {
         let (mut layout, widest) = set.laid_out()?;
         layout.add_last(self_test.mark())?;
+        let leads = layout.leads(&layout.inner);
+        let inner = Prefilter::new(layout.inner.needles)?;
         Some(Self {
             prefilter: Prefilter::new(layout.words.needles)?,
             uses: layout.words.uses,
-            inner: Prefilter::new(layout.inner.needles)?,
+            inner_leads: leads.filter(|_| inner.finds_at()).map(|leads| leads.table()),
+            inner,
             inner_uses: layout.inner.uses,
+            glances: layout.glances,
             always: layout.always,
             by_candidates: layout.by_candidates,
             single: layout.single,
@@ -108,6 +118,12 @@ impl Shared {
             unread.count,
             unread.named.join("; "),
         ))]
+    }
+
+    /// Whether what stands directly round a word is such that a rule which waits for it can have something there.
+    #[inline]
+    pub(super) fn admits(&self, one: &Use, text: &[u8], word: Span) -> bool {
+        self.glances.get(usize::from(one.glance)).is_none_or(|glance| glance.admits(text, word))
     }
 
     /// How many rules there are, the self-test's among them.

@@ -6,6 +6,7 @@
 use super::class::ByteSet;
 use super::extent::Extent;
 use super::factor::Factor;
+use super::lead::Lead;
 use super::profile::Profile;
 use super::runs::Run;
 use super::translate::Node;
@@ -19,13 +20,14 @@ pub(super) struct Spot {
     pub(super) before: Extent,
     /// What stands behind it.
     pub(super) after: Extent,
-    /// What directly before the text asks for a place.
-    pub(super) word_before: bool,
+    /// What can stand directly before the text.
+    pub(super) lead: Lead,
     /// A run of bytes that must stand behind the text, not far from it.
     pub(super) run: Option<Run>,
     /// For each of the first bytes behind the text: which can stand there.
     pub(super) profile: Profile,
     pub(super) tail: Tail,
+    pub(super) front: Front,
 }
 
 /// A text and what stands behind it, as far as that has a bound.
@@ -38,11 +40,21 @@ pub(super) struct Tail {
     pub(super) reach: usize,
 }
 
+/// What stands before a text, as far as that has a bound, written from right to left.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Front {
+    pub(super) pieces: Vec<Piece>,
+    /// How many bytes it can take.
+    pub(super) reach: usize,
+}
+
 /// A part of a pattern, and the bytes it can hold.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Piece {
     pub(super) node: Node,
     pub(super) bytes: ByteSet,
+    /// What its first bytes can be, where it is more than a class.
+    pub(super) entry: Profile,
 }
 
 /// A text relative to a word in it.
@@ -85,4 +97,17 @@ pub(super) fn sites(factors: &[Factor], words: &[String]) -> Option<Vec<Vec<Site
         }
     }
     Some(sites)
+}
+
+/// A part of a pattern, written from right to left.
+pub(super) fn reversed(node: &Node) -> Node {
+    match node {
+        Node::Group(_, node) => reversed(node),
+        Node::Concat(nodes) => Node::Concat(nodes.iter().rev().map(reversed).collect()),
+        Node::Either(nodes) => Node::Either(nodes.iter().map(reversed).collect()),
+        Node::Repeat { node, least, most, greedy } => {
+            Node::Repeat { node: Box::new(reversed(node)), least: *least, most: *most, greedy: *greedy }
+        }
+        leaf @ (Node::Empty | Node::Set(_) | Node::AnyByte | Node::Look(_)) => leaf.clone(),
+    }
 }

@@ -7,6 +7,7 @@
 //! a range into a range, however long it is.
 
 use super::class::{ByteSet, CodeSet};
+use super::profile::Profile;
 use super::spot::{Piece, Spot, Tail};
 use super::translate::{Look, Node};
 
@@ -27,10 +28,23 @@ pub(super) struct Told {
 ///
 /// `ascii`: whether all that the tail can reach is known to be.
 pub(super) fn can_match(spot: &Spot, text: &[u8], (start, ascii): (usize, bool), steps: &mut usize) -> Told {
-    let mut walk = Walk { text, start, ascii, steps: MOST_STEPS, looked: start };
+    let mut walk = Walk { text, start, ascii, steps: MOST_STEPS, looked: start, is_reversed: false };
     let answer = walk.tail(&spot.texts, &spot.tail);
     *steps += MOST_STEPS - walk.steps;
     Told { answer, looked: walk.looked }
+}
+
+/// Whether what stands before a spot's text can match there, and how many bytes were looked at for it.
+pub(super) fn can_precede(spot: &Spot, text: &[u8], (start, ascii): (usize, bool)) -> (Option<bool>, usize) {
+    if spot.front.pieces.is_empty() {
+        return (Some(true), 0);
+    }
+    // One byte more on either side, for what looks round a place.
+    let floor = start.saturating_sub(spot.front.reach + 1);
+    let reversed: Vec<u8> = text.get(floor..=start).unwrap_or_default().iter().rev().copied().collect();
+    let mut walk = Walk { text: &reversed, start: 1, ascii, steps: MOST_STEPS, looked: 1, is_reversed: true };
+    let places = walk.all(&spot.front.pieces, Places::only(0, 0));
+    (places.map(|places| !places.is_empty()), walk.looked)
 }
 
 /// So many ranges are kept; more is an automaton's work.
@@ -96,21 +110,23 @@ struct Walk<'t> {
     steps: usize,
     /// One past the last byte that was looked at.
     looked: usize,
+    /// The text is written from right to left.
+    is_reversed: bool,
 }
 
 impl Walk<'_> {
     fn tail(&mut self, texts: &[Vec<u8>], tail: &Tail) -> Option<bool> {
-        let mut places = Places::default();
         let rest = self.text.get(self.start..).unwrap_or_default();
         let longest = texts.iter().map(Vec::len).max().unwrap_or(0);
         self.look_up_to(self.start + longest);
         // Signs that count as letters have other lengths than these.
-        if rest.get(..longest.min(rest.len())).is_some_and(<[u8]>::is_ascii) {
-            for text in texts {
-                if rest.get(..text.len()).is_some_and(|there| there.eq_ignore_ascii_case(text)) {
-                    let end = u32::try_from(text.len()).ok()?;
-                    places = places.with(&Places::only(end, end))?;
-                }
+        if longest < 64 && rest.get(..longest.min(rest.len())).is_some_and(<[u8]>::is_ascii) {
+            let stands = |text: &&Vec<u8>| rest.get(..text.len()).is_some_and(|there| there.eq_ignore_ascii_case(text));
+            let mut ends = texts.iter().filter(stands).fold(0_u64, |ends, text| ends | 1 << text.len());
+            let mut places = Places::default();
+            while ends != 0 {
+                places.push((ends.trailing_zeros(), ends.trailing_zeros()))?;
+                ends &= ends - 1;
             }
             if self.all(&tail.behind, places)?.is_empty() {
                 return Some(false);
@@ -126,9 +142,27 @@ impl Walk<'_> {
             if places.is_empty() {
                 break;
             }
+            if !piece.entry.places.is_empty() {
+                places = self.enter(&piece.entry, places);
+            }
             places = self.step(&piece.node, Some(piece.bytes), &places)?;
         }
         Some(places)
+    }
+
+    /// Those of some places behind which a part can begin; all, when they lie too scattered.
+    fn enter(&mut self, entry: &Profile, places: Places) -> Places {
+        let mut kept = Places::default();
+        for &(first, last) in places.all() {
+            self.look_up_to(self.start + last as usize + entry.places.len());
+            for place in first..=last {
+                let begins = self.text.get(self.start + place as usize..).is_some_and(|behind| entry.admits(behind));
+                if begins && kept.push((place, place)).is_none() {
+                    return places;
+                }
+            }
+        }
+        kept
     }
 
     /// Where a part can end that begins at one of these places. `bytes`: what it holds, where that is known.
@@ -182,6 +216,17 @@ impl Walk<'_> {
         for &(first, last) in from.all() {
             let (mut begin, last) = (self.start + first as usize, self.start + last as usize);
             while begin <= last {
+                if least > 0 {
+                    // Those where not even one byte fits are passed over at once.
+                    let near = self.text.get(begin..(last + 1).min(self.text.len())).unwrap_or_default();
+                    let passed = near.iter().position(|&byte| bytes.contains(byte)).unwrap_or(near.len());
+                    self.steps = self.steps.checked_sub(passed / 8)?;
+                    self.look_up_to(begin + passed + 1);
+                    begin += passed;
+                    if passed == near.len() {
+                        break;
+                    }
+                }
                 // The longest run from here on that can be of use.
                 let reach = most.map_or(self.text.len(), |most| last.saturating_add(most).min(self.text.len()));
                 let run = self.text.get(begin..reach).unwrap_or_default();
@@ -243,8 +288,11 @@ impl Walk<'_> {
     }
 
     fn holds(&self, look: Look, at: usize) -> bool {
-        let before = at.checked_sub(1).and_then(|before| self.text.get(before)).copied();
-        let behind = self.text.get(at).copied();
+        let mut before = at.checked_sub(1).and_then(|before| self.text.get(before)).copied();
+        let mut behind = self.text.get(at).copied();
+        if self.is_reversed {
+            (before, behind) = (behind, before);
+        }
         let is_word = |byte: Option<u8>| byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
         match look {
             Look::TextStart => before.is_none(),

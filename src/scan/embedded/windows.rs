@@ -5,6 +5,8 @@
 //! behind its core as far as the widest rule can reach, and where a rule without a bound has begun
 //! something, up to [`UNBOUNDED_SPAN`] behind that.
 
+use std::io;
+
 use super::pattern::UNBOUNDED_SPAN;
 
 /// The part of a window in which matches are told, in bytes.
@@ -72,6 +74,14 @@ impl Windows {
             margin,
             is_first: true,
         }
+    }
+
+    /// Takes at most so many more of the item's bytes from a stream; these.
+    pub(super) fn take_from(&mut self, stream: &mut dyn io::Read, most: usize) -> io::Result<&[u8]> {
+        let known = self.held.len();
+        self.held.reserve_exact((self.lacks() + most).max(most));
+        io::Read::read_to_end(&mut io::Read::take(stream, most as u64), &mut self.held)?;
+        Ok(self.held.get(known..).unwrap_or_default())
     }
 
     /// Takes more of the item's bytes.

@@ -16,6 +16,9 @@ pub(super) fn parts(text: &[u8], runs: &[Span]) -> Vec<Rewritten> {
     let mut parts = Vec::new();
     let mut lines: Vec<Span> = Vec::new();
     for &run in runs {
+        if run.1 - run.0 < SHORTEST_LINE {
+            continue;
+        }
         let Some(line) = digits(text, run).filter(|line| line.1 - line.0 >= SHORTEST_LINE) else { continue };
         let goes_on = lines.last().is_some_and(|last| {
             lines.first().is_some_and(|first| last.1 - last.0 == first.1 - first.0)

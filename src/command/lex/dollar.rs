@@ -328,6 +328,8 @@ impl Reader {
                 self.pos += 1;
             }
             parameter.name = BString::new(digits);
+        } else if first == b'$' && self.dialect == Dialect::Zsh && matches!(self.peek_second(), b'{' | b'(') {
+            // An expansion in the place of a name; it is read with the operand.
         } else if is_special(first) {
             parameter.name = BString::new(vec![first]);
             self.pos += 1;

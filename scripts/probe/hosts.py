@@ -170,8 +170,8 @@ class Copilot(Scripted):
 
 class Cline(Host):
     row, packages, program = "cline", ("cline@3.0.65",), ".bin/cline"
-    # The script in between refuses for whatever it starts; what is late is let run.
-    open_when = {"missing": False, "killed": False, "crash": False, "slow": False}
+    # The script in between refuses for whatever it starts; what is late is let run after two minutes.
+    open_when = {"missing": False, "killed": False, "crash": False, "slow": True}
 
     def prepare(self, case):
         case.env.update(CLINE_TELEMETRY_DISABLED="1", DO_NOT_TRACK="1", CLINE_NO_AUTO_UPDATE="1")

@@ -29,7 +29,7 @@ use tyran::host::event::{self, Call};
 use tyran::host::table::{Host, LimitUnit, Shape, Slot, Table};
 use tyran::install::trial;
 use tyran::text::SafeText;
-use tyran::verdict::Class;
+use tyran::verdict::{Class, Clearance, Question, Refusal, Verdict};
 
 use super::gate::{assert_passed, assert_refused, fed, leaky};
 use super::support::{Sandbox, shown};
@@ -266,4 +266,39 @@ fn a_list_that_comes_as_text_is_read_as_the_list_and_nothing_else_is() {
     assert_eq!(texts(json!(["ls -la", "pwd"])), ["ls -la", "pwd"]);
     assert_eq!(texts(json!(["", "pwd"])), ["", "pwd"]);
     assert_eq!(texts(json!([{"command": "git"}, {"command": "push"}])), ["git", "push"]);
+}
+
+#[test]
+fn a_session_is_told_at_its_start_what_is_active() {
+    let sandbox = Sandbox::new();
+    let repo = sandbox.repo("work");
+    let told = || {
+        let mut command = sandbox.tyran();
+        command.args(["gate", "--host", "claude", "--event", "SessionStart"]).current_dir(&repo.dir);
+        let event = json!({"session_id": "s", "cwd": repo.dir, "hook_event_name": "SessionStart"});
+        let output = fed(command, event.to_string().as_bytes());
+        let value: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", shown(&output)));
+        value["hookSpecificOutput"]["additionalContext"].as_str().unwrap().to_owned()
+    };
+    assert!(told().contains("tyran install git"), "{}", told());
+    assert!(sandbox.tyran().args(["install", "git"]).output().unwrap().status.success());
+    assert!(told().contains("check every push") && !told().contains("tyran install git"), "{}", told());
+}
+
+#[test]
+fn a_verdict_has_its_own_word_and_exit_code() {
+    for class in Class::ALL {
+        assert_eq!(Class::of_word(class.word()), Some(*class));
+        let refusal = Refusal::new(*class, "what", "do");
+        let refused = Verdict::Refuse(refusal.clone());
+        assert_eq!((refused.word(), refused.exit_code()), ("refuse", class.exit_code()), "{}", class.word());
+        assert!((1..=3).contains(&class.exit_code()), "{}", class.word());
+        let asked = Verdict::Ask(Question { refusal });
+        assert_eq!((asked.word(), asked.exit_code()), ("ask", 1));
+    }
+    assert_eq!(Class::of_word("pass"), None);
+    let passed = Verdict::Pass(Clearance::nothing_published());
+    assert_eq!((passed.word(), passed.exit_code()), ("pass", 0));
+    assert!(Refusal::found(1).what.as_str().starts_with("1 secret would"));
+    assert!(Refusal::found(2).what.as_str().starts_with("2 secrets would"));
 }

@@ -175,9 +175,15 @@ fn switches_in_the_text_of_a_program_are_seen() {
         "python3 -c 'import subprocess; subprocess.run([\"git\",\"push\",\"--no-verify\"])'",
         "node -e 'require(\"child_process\").execSync(\"git commit --no-verify -m x\")'",
         "python3 rel.py",
+        "python3 -c 'import subprocess as s; s.run([\"git\", \"push\", \"--no\" + \"-verify\"])'",
+        "python3 -c \"import os; os.system('git push --no-' 'verify')\"",
+        "node -e 'require(\"child_process\").execSync(\"git push --no-\"+\"verify origin x\")'",
+        "perl -e 'system(\"git push --no-\" . \"verify\")'",
         "python3 - <<'E'\nimport os\nos.system('git -c core.hooksPath=/dev/null push')\nE",
     ] {
         assert_eq!(plan(text, &world).outcome, Outcome::Bypass, "{text}");
     }
     assert!(plan("python3 doc.py", &world).bypass.is_empty());
+    let apart = "python3 -c 'print(\"git push\", \"--no\", \"verify\", \"\")'";
+    assert!(plan(apart, &world).bypass.is_empty());
 }

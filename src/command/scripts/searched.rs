@@ -112,7 +112,7 @@ impl Walk<'_, '_> {
 
 /// Whether a text that speaks of git holds a spelling that leaves hooks out.
 pub(in crate::command) fn leaves_hooks_out(code: &[u8]) -> bool {
-    let lower = code.to_ascii_lowercase();
+    let lower = joined(code).to_ascii_lowercase();
     for switch in ["--no-veri", "core.hookspath"] {
         let mut from = 0;
         while let Some(at) = lower.get(from..).and_then(|rest| rest.find(switch)) {
@@ -127,6 +127,25 @@ pub(in crate::command) fn leaves_hooks_out(code: &[u8]) -> bool {
         }
     }
     false
+}
+
+/// The text with strings that stand in a row, or are put together by a sign, as one string.
+fn joined(code: &[u8]) -> Vec<u8> {
+    let mut text = Vec::with_capacity(code.len());
+    let mut rest = code;
+    while let Some((first, after)) = rest.split_first() {
+        let next = after.trim_start();
+        let next = next.strip_prefix(b"+").or_else(|| next.strip_prefix(b".")).unwrap_or(next).trim_start();
+        let begins = |text: &[u8]| text.first().is_some_and(|first| matches!(first, b'\'' | b'"' | b'`'));
+        // A string ends here and another begins: what is between them is no part of either.
+        if begins(rest) && begins(next) && !after.starts_with(b"\n") {
+            rest = next.get(1..).unwrap_or_default();
+            continue;
+        }
+        text.push(*first);
+        rest = after;
+    }
+    text
 }
 
 fn words(text: &[u8]) -> impl Iterator<Item = &[u8]> {

@@ -199,18 +199,21 @@ impl<'e> EmbeddedSession<'e> {
         let mut spool = is_kept.then(|| SpooledTempFile::new(SMALL));
         self.note_foreign(subject, &bytes);
         let mut windows = Windows::new(self.margin());
+        // Given back now, they would have the allocator keep all that is freed up to their size.
+        let mut rest = bytes.as_slice().chain(stream);
         let mut count = 0;
-        let mut begun = Cursor::new(bytes);
-        let mut taken = windows.take_from(&mut begun, SMALL + 1).map_err(|error| short(&error))?;
-        drop(begun);
-        while !taken.is_empty() {
+        loop {
+            let taken = windows.take_from(&mut rest, STEP).map_err(|error| short(&error))?;
+            if taken.is_empty() {
+                break;
+            }
             count += taken.len() as u64;
             if let Some(spool) = &mut spool {
                 spool.write_all(taken).map_err(|error| short(&error))?;
             }
             self.ready(subject, &mut windows)?;
-            taken = windows.take_from(stream, STEP).map_err(|error| short(&error))?;
         }
+        drop(bytes);
         self.rest(subject, &mut windows)?;
         drop(windows);
         if let Some(mut spool) = spool {

@@ -15,7 +15,7 @@ use crate::command::parse::plain_text;
 use crate::command::programs::{Class, class};
 
 /// Builtins that run nothing, and change at most variables and directories.
-const BUILTINS: &str = ": true false echo printf test [ cd pwd local shift return break continue exit wait read sleep";
+const BUILTINS: &str = ": true false echo printf test [ pwd local shift return break continue exit wait read sleep";
 
 /// Variables that decide what later commands are, or where.
 const DECISIVE: &[&str] = &[
@@ -132,6 +132,8 @@ impl Look {
         self.innocent &= !simple.words.iter().filter_map(plain_text).any(|word| decides(word.as_bstr()));
         let Some(name) = simple.words.first() else { return };
         match plain_text(name).filter(|name| !name.iter().any(|byte| b"*?[{~/=".contains(byte))) {
+            // Paths that are written to are judged as they stand, so they must stand in a plain place.
+            Some(b"cd") => self.innocent &= stays_in_plain_places(simple),
             Some(name) if BUILTINS.split_ascii_whitespace().any(|builtin| name == builtin.as_bytes()) => {}
             Some(b"sort") if sorts_only(simple) => {}
             Some(name) if class(name.as_bstr()) == Class::Inert && !runs_others(name) => {}
@@ -194,18 +196,27 @@ impl Look {
     }
 }
 
-/// Whether a control lies nowhere along a path: all are in folders that begin with a dot, in those of the system, or
-/// among hooks.
+/// Whether a control lies nowhere along a path: all are in folders that begin with a dot, in those of the system or
+/// among hooks, or are programs that decide.
 fn is_plain_place(path: &[u8]) -> bool {
     let plain = |part: &[u8]| {
         !part.starts_with(b".")
-            && !part.eq_ignore_ascii_case(b"hooks")
+            && !["hooks", "git", "tyran"].iter().any(|name| part.eq_ignore_ascii_case(name.as_bytes()))
             && !part.iter().any(|byte| b"*?[{~".contains(byte))
     };
     path == b"/dev/null"
         || path.starts_with(b"/tmp/") && path.split(|byte| *byte == b'/').all(plain)
         || !path.starts_with(b"/")
             && path.split(|byte| *byte == b'/').all(|part| plain(part) && !part.ends_with(b".json"))
+}
+
+/// Whether a change of directory leads down, up or to a folder for temporary files, and not home.
+fn stays_in_plain_places(simple: &Simple) -> bool {
+    let is_plain = |path: &[u8]| {
+        path == b"/tmp" || path.split(|byte| *byte == b'/').all(|part| part == b"..") || is_plain_place(path)
+    };
+    let paths = simple.words.get(1..).unwrap_or_default();
+    !paths.is_empty() && paths.iter().all(|word| plain_text(word).is_some_and(is_plain))
 }
 
 fn decides(name: &BStr) -> bool {

@@ -59,8 +59,16 @@ impl Plan {
     }
 
     /// Says the whole in one word, from what is listed. Tampering with a control switches it off; a
-    /// program that cannot be read may publish, and is bounded by the net or by everything here.
+    /// program that cannot be read may publish, and is bounded by the net or by everything here. A request that
+    /// stands in the plan twice, in the same state, has the same payload: it is asked for once.
     pub fn conclude(&mut self) {
+        let mut once: Vec<Publish> = Vec::with_capacity(self.publishes.len());
+        for publish in self.publishes.drain(..) {
+            if !once.contains(&publish) {
+                once.push(publish);
+            }
+        }
+        self.publishes = once;
         let may_publish = !self.publishes.is_empty() || !self.opaque.is_empty();
         self.outcome = if !self.bypass.is_empty() || !self.tamper.is_empty() {
             Outcome::Bypass
@@ -194,7 +202,7 @@ pub enum State {
 }
 
 /// One thing that would be published.
-#[derive(Debug)]
+#[derive(Debug, PartialEq, Eq)]
 pub enum Publish {
     /// `git push` and what works like it.
     Push(PushRequest),
@@ -207,7 +215,7 @@ pub enum Publish {
 }
 
 /// A push that is to be resolved.
-#[derive(Debug)]
+#[derive(Debug, PartialEq, Eq)]
 pub struct PushRequest {
     /// Where it runs.
     pub git: GitContext,
@@ -246,7 +254,7 @@ pub enum PushVia {
 }
 
 /// A commit that is to be resolved.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommitRequest {
     /// Where it runs.
     pub git: GitContext,
@@ -273,7 +281,7 @@ pub enum CommitVerb {
 }
 
 /// A staging command that runs before a commit.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StagingStep {
     /// Where it runs.
     pub git: GitContext,
@@ -349,7 +357,7 @@ impl WrittenFile {
 }
 
 /// Files and texts that leave by another way than git's pack protocol.
-#[derive(Debug)]
+#[derive(Debug, PartialEq, Eq)]
 pub struct UploadRequest {
     /// The program and verb (`gh release create`, `npm publish`, `git send-email`).
     pub tool: SafeText,
@@ -369,7 +377,7 @@ pub struct UploadRequest {
 }
 
 /// A package to be packed.
-#[derive(Debug)]
+#[derive(Debug, PartialEq, Eq)]
 pub struct PackageRequest {
     /// `npm`, `pnpm`, `yarn`, `cargo`, `twine`, `uv`, `docker` …
     pub client: String,
@@ -382,7 +390,7 @@ pub struct PackageRequest {
 }
 
 /// Revisions of a repository which a command takes.
-#[derive(Debug)]
+#[derive(Debug, PartialEq, Eq)]
 pub struct RevisionRequest {
     /// Where it runs.
     pub git: GitContext,
@@ -393,7 +401,7 @@ pub struct RevisionRequest {
 }
 
 /// Everything unpublished in a repository: local refs, index, work tree, untracked files.
-#[derive(Debug)]
+#[derive(Debug, PartialEq, Eq)]
 pub struct WidestRequest {
     /// Where.
     pub git: GitContext,

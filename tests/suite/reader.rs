@@ -723,7 +723,9 @@ proptest! {
 #[test]
 #[ignore = "runs as long as TYRAN_FUZZ_SECONDS says"]
 fn mutated_lines_give_a_plan() {
-    let seconds = std::env::var("TYRAN_FUZZ_SECONDS").ok().and_then(|text| text.parse().ok()).unwrap_or(10);
+    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
+    let seconds = number("TYRAN_FUZZ_SECONDS").unwrap_or(10);
+    let first = number("TYRAN_FUZZ_SEED").unwrap_or(0) << 32;
     let mut seeds: Vec<Vec<u8>> = EXACT.iter().map(|text| text.as_bytes().to_vec()).collect();
     if let Some(file) = shared("cases/commands/corpus.jsonl") {
         for line in fs::read_to_string(file).unwrap().lines() {
@@ -736,7 +738,7 @@ fn mutated_lines_give_a_plan() {
     let (mut round, mut slowest) = (0_u64, (std::time::Duration::ZERO, Vec::new()));
     while started.elapsed().as_secs() < seconds {
         round += 1;
-        let text = mutated(&seeds, round);
+        let text = mutated(&seeds, first + round);
         let before = std::time::Instant::now();
         let zsh = round % 4 == 0;
         let mut recorder = Recorder::default();

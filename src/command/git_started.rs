@@ -104,9 +104,9 @@ pub(super) fn viewers(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, call: &C
 
 /// Whether hooks of a verb can change what it is about to commit.
 pub(super) fn runs_commit_hooks(verb: &str) -> bool {
-    hooks(verb)
-        .iter()
-        .any(|name| matches!(*name, "pre-commit" | "pre-merge-commit" | "prepare-commit-msg" | "pre-applypatch"))
+    hooks(verb).iter().any(|name| {
+        matches!(*name, "pre-commit" | "pre-merge-commit" | "pre-applypatch") || MESSAGE_HOOKS.contains(name)
+    })
 }
 
 /// Whether the code lies in a file that the verb itself does not change: outside of the work tree, or in the git
@@ -131,6 +131,18 @@ pub(super) fn names_a_file(nested: &Nested, call: &Call) -> bool {
     let Some(dir) = dir.or_else(|| call.context.as_ref().map(|context| context.dir.clone())) else { return false };
     let path = |word: &BStr| dir.join(std::ffi::OsStr::from_bytes(word.trim_with(|one| one == '"' || one == '\'')));
     words.into_iter().any(|word| path(word).is_file())
+}
+
+/// Hooks that are given the file of a message, which they may write (githooks(5)).
+const MESSAGE_HOOKS: &[&str] = &["prepare-commit-msg", "commit-msg", "applypatch-msg"];
+
+/// That file, below the git directory, as git 2.47 gives it to hooks of this verb.
+pub(super) fn message_file(verb: &str) -> &'static str {
+    match verb {
+        "merge" | "pull" => "MERGE_MSG",
+        "am" => "rebase-apply/final-commit",
+        _ => "COMMIT_EDITMSG",
+    }
 }
 
 /// Hooks that a verb runs because it changes the index or refs; of those that only read, some refresh the
@@ -356,7 +368,8 @@ impl Found {
         self.add(scene, call, Code::Argv(words), "the program for an address");
     }
 
-    fn hook(&mut self, scene: &Scene<'_, '_>, call: &Call, name: &str, hook: &Path, top: &Path) {
+    /// `message`: the file that the hook is given, where it is one that reads a commit's message.
+    fn hook(&mut self, scene: &Scene<'_, '_>, call: &Call, name: &str, hook: &Path, (top, message): (&Path, &Path)) {
         let rest = Value::Unknown(UnknownValue {
             between: BString::default(),
             why: "what git gives the hook".into(),
@@ -365,7 +378,10 @@ impl Found {
             suffix: BString::default(),
             many: true,
         });
-        let words = vec![Value::Known(BString::from(hook.as_os_str().as_encoded_bytes())), rest];
+        let word = |path: &Path| Value::Known(BString::from(path.as_os_str().as_encoded_bytes()));
+        let mut words = vec![word(hook)];
+        words.extend(MESSAGE_HOOKS.contains(&name).then(|| word(message)));
+        words.extend((name == "prepare-commit-msg" || !MESSAGE_HOOKS.contains(&name)).then_some(rest));
         let because = SafeText::quoted(format!("the hook {name}").as_bytes(), 60);
         let dir = Some(top.to_owned());
         self.nested.push(nested(scene, call, Code::Argv(words), dir, Certainty::Always, because));
@@ -424,6 +440,7 @@ fn of_hooks(scene: &Scene<'_, '_>, call: &Call, config: &Config, found: &mut Fou
         return found.unknown(scene, call, "the hooks path is not known".into(), "core.hooksPath");
     };
     let own = Own::of_process().ok();
+    let message = place.git_dir.join(message_file(&call.verb));
     let changing = hooks_of_changes(&call.verb);
     for name in named_hooks(call)
         .iter()
@@ -437,7 +454,7 @@ fn of_hooks(scene: &Scene<'_, '_>, call: &Call, config: &Config, found: &mut Fou
         let stays = !is_net || !matches!(scene.shell.file(&hook), FileSeen::AsOnDisk);
         let hooks = stays.then(|| hook.clone()).into_iter().chain(is_net.then(|| behind.join(name)));
         for hook in hooks.filter(|hook| is_there(hook, scene)) {
-            found.hook(scene, call, name, &hook, &top);
+            found.hook(scene, call, name, &hook, (&top, &message));
         }
     }
 }

@@ -202,24 +202,10 @@ impl Meaning {
     /// Files that the line writes, read where they are known.
     fn take_written(&self, scene: &mut Scene<'_, '_>) {
         for content in scene.shell.written().into_iter().flat_map(|file| file.contents) {
-            match content {
-                Content::Bytes(bytes) | Content::Appended(bytes) if !scene.plan.inputs.contains(&bytes) => {
-                    scene.plan.inputs.push(bytes);
-                }
-                Content::CopyOf(path) if path.is_file() && !scene.plan.pasted.contains(&path) => {
-                    scene.plan.pasted.push(path);
-                }
-                Content::MadeOf { text, files } => {
-                    if !scene.plan.inputs.contains(&text) {
-                        scene.plan.inputs.push(text);
-                    }
-                    let new: Vec<PathBuf> =
-                        files.into_iter().filter(|path| path.is_file() && !scene.plan.pasted.contains(path)).collect();
-                    scene.plan.pasted.extend(new);
-                }
-                Content::Unknown => scene.opaque("a program that writes files"),
-                Content::Bytes(_) | Content::Appended(_) | Content::CopyOf(_) | Content::Gone => {}
+            if content == Content::Unknown {
+                scene.opaque("a program that writes files");
             }
+            take_content(scene, content);
         }
     }
 
@@ -450,4 +436,25 @@ fn paths_of(scene: &Scene<'_, '_>, words: &[Value]) -> Vec<PathBuf> {
         })
         .filter_map(|word| scene.path(word))
         .collect()
+}
+
+/// What is known of a file that the line writes joins what is published.
+pub(super) fn take_content(scene: &mut Scene<'_, '_>, content: Content) {
+    match content {
+        Content::Bytes(bytes) | Content::Appended(bytes) if !scene.plan.inputs.contains(&bytes) => {
+            scene.plan.inputs.push(bytes);
+        }
+        Content::CopyOf(path) if path.is_file() && !scene.plan.pasted.contains(&path) => {
+            scene.plan.pasted.push(path);
+        }
+        Content::MadeOf { text, files } => {
+            if !scene.plan.inputs.contains(&text) {
+                scene.plan.inputs.push(text);
+            }
+            let new: Vec<PathBuf> =
+                files.into_iter().filter(|path| path.is_file() && !scene.plan.pasted.contains(path)).collect();
+            scene.plan.pasted.extend(new);
+        }
+        Content::Bytes(_) | Content::Appended(_) | Content::CopyOf(_) | Content::Unknown | Content::Gone => {}
+    }
 }

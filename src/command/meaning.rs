@@ -14,11 +14,12 @@ use bstr::{BStr, BString, ByteSlice};
 use super::branch_moves::BranchMoves;
 use super::git_config::{self, Config, Overlay};
 use super::git_globals::{self, Setting};
-use super::incoming::Incoming;
+use super::git_started;
+use super::incoming::{self, Incoming};
 use super::message;
 use super::plan::{
-    Bypass, CommitRequest, CommitVerb, GitContext, Opaque, Plan, Publish, RevisionRequest, StagingStep, State, Unknown,
-    UploadRequest, WidestRequest,
+    Bypass, CommitRequest, CommitVerb, Content, GitContext, Opaque, Plan, Publish, RevisionRequest, StagingStep, State,
+    Unknown, UploadRequest, WidestRequest,
 };
 use super::simple::{Certainty, Code, Effect, Nested, ShellState, SimpleCommand, Stdin, Value, to_os_string};
 use crate::text::SafeText;
@@ -440,12 +441,36 @@ impl Meaning {
         self.hooked = Some((self.steps.len(), git.clone(), verb, arguments(args)));
     }
 
-    /// That commit once more, where something was staged since.
+    /// That commit once more, where something was staged since, and what its hooks put into its message.
     pub(super) fn take_hooked(&mut self, scene: &mut Scene<'_, '_>) {
         let Some((steps, git, verb, args)) = self.hooked.clone() else { return };
+        self.take_hooked_message(scene, &git, &verb);
         if self.steps.len() > steps {
             let request = self.commit_request(scene, git, verb, args);
             scene.plan.publishes.push(Publish::Commit(request));
+        }
+    }
+
+    /// A hook may have written the message that it was given.
+    fn take_hooked_message(&mut self, scene: &mut Scene<'_, '_>, git: &GitContext, verb: &CommitVerb) {
+        let Some(place) = git_globals::find(git) else { return };
+        let verb = match verb {
+            CommitVerb::Commit => "commit",
+            CommitVerb::Other(verb) => verb.to_str().unwrap_or_default(),
+        };
+        let message = place.git_dir.join(git_started::message_file(verb));
+        let written = scene.shell.written().into_iter().filter(|file| file.path == message);
+        for content in written.flat_map(|file| file.contents) {
+            if content == Content::Unknown {
+                scene.later("a commit's message, which a hook writes");
+            }
+            incoming::take_content(scene, content);
+        }
+        if scene.shell.edited().contains(&message) {
+            let put_in = scene.shell.put_in();
+            scene.pasted(&put_in.files);
+            self.spoken.extend(put_in.texts);
+            self.take_spoken(scene);
         }
     }
 

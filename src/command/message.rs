@@ -55,6 +55,12 @@ const PLAIN: &[&str] = &[
     "git remote",
     "git ls-files",
     "git status",
+    "git hash-object",
+    "git write-tree",
+    "git commit-tree",
+    "git merge-base",
+    "git show-ref",
+    "git's names and numbers",
     "git --version",
     "git version",
 ];

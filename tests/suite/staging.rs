@@ -215,6 +215,52 @@ fn what_a_hook_of_the_repository_stages_is_read_where_the_line_pushes_it() {
     leaves_out(&[other], "git commit -q --allow-empty -m x && git push -q");
 }
 
+/// Puts a hook in place, and a token beside the repository.
+fn with_hook(name: &str, text: &str) -> String {
+    let put = format!("mkdir -p .git/hooks && cat > .git/hooks/{name} <<'HOOK'\n#!/bin/sh\n{text}\nHOOK\n");
+    format!("{put}chmod +x .git/hooks/{name} && echo T=@TOKEN@ > ../token && echo T=@TOKEN@ > s.log")
+}
+
+#[test]
+fn what_a_hook_of_the_repository_writes_into_a_message_is_read_where_the_line_pushes_it() {
+    for text in [
+        "cat ../token >> \"$1\"",
+        "cp ../token $1",
+        "sed -i \"1s/^/$(cat ../token) /\" \"$1\"",
+        "m=$(cat \"$1\"); printf '%s\\n%s\\n' \"$m\" \"$(tail -n 1 ../token)\" > \"$1\"",
+        "{ cat $1; sort ../token; } > $1.new && mv $1.new $1",
+        "cat ../token >> .git/COMMIT_EDITMSG",
+    ] {
+        for name in ["commit-msg", "prepare-commit-msg"] {
+            records(&[&with_hook(name, text)], "git commit -q --allow-empty -m x && git push -q");
+        }
+    }
+    let merging = with_hook("commit-msg", "cat ../token >> $1");
+    records(&[&merging], "git merge -q --no-ff -m x side; git push -q origin main");
+    let mail = "git format-patch -q -o ../mail main..side >/dev/null";
+    let applying = with_hook("applypatch-msg", "cat ../token >> $1");
+    records(&[&applying, mail], "git am -q ../mail/*.patch && git push -q");
+}
+
+#[test]
+fn hooks_that_check_or_adorn_a_message_are_no_reason_to_refuse() {
+    for text in [
+        "npx --no -- commitlint --edit \"$1\" || true",
+        "head -1 \"$1\" | grep -qE '^(feat|fix|x)' || { echo 'no' >&2; exit 1; }",
+        "b=$(git symbolic-ref --short HEAD); sed -i.bak -e \"1s/^/[$b] /\" \"$1\"",
+        "b=$(git rev-parse --abbrev-ref HEAD); echo \"$b: $(cat \"$1\")\" > \"$1\"",
+        "git interpret-trailers --in-place --trailer \"Reviewed-by: Nobody <n@example.invalid>\" \"$1\"",
+        "perl -i.bak -ne 'print unless(m/^. Please enter/..m/^#$/)' \"$1\" || true",
+        "i=$( (whoami; hostname; date; cat $1; echo $RANDOM) | git hash-object --stdin); d=\"$1.tmp\"\n\
+         git interpret-trailers --trailer \"Change-Id: I$i\" < \"$1\" > \"$d\" || exit 1\nmv \"$d\" \"$1\"",
+        "if [ \"$2\" = message ]; then exit 0; fi; printf '\\n# %s\\n' \"$(git diff --cached --name-status)\" >> \"$1\"",
+    ] {
+        for name in ["commit-msg", "prepare-commit-msg"] {
+            leaves_out(&[&with_hook(name, text)], "git commit -q --allow-empty -m x && git push -q");
+        }
+    }
+}
+
 #[test]
 fn a_tree_that_nothing_leads_to_is_no_commit_that_is_known() {
     let dangling = "git read-tree HEAD && echo T=@TOKEN@ > s.env && git add s.env && git write-tree > ../tree && git reset -q --hard && rm -f s.env";

@@ -3,11 +3,12 @@
 
 use bstr::{BStr, BString, ByteSlice};
 
-use super::capture::Printed;
+use super::capture::{MadeOf, Printed};
 use super::command::Call;
 use super::state::Shell;
 use super::{Ends, Walk};
 use crate::command::filters::{self, Source};
+use crate::command::message;
 use crate::command::plan::Content;
 use crate::command::simple::{FileSeen, Stdin, Value};
 use crate::text::SafeText;
@@ -74,7 +75,7 @@ impl Walk<'_, '_> {
         if base == "jq" && words.iter().any(|word| ["env", "ENV", "input"].iter().any(|name| word.contains_str(name))) {
             return None;
         }
-        let mut made = super::capture::MadeOf::default();
+        let mut made = MadeOf::default();
         let mut named = false;
         // What `grep` looks for is no file, whatever lies there.
         let searches =
@@ -99,17 +100,8 @@ impl Walk<'_, '_> {
         let needs_none =
             base == "jq" && words.iter().any(|word| *word == "--null-input" || is_cluster_with(word, b'n'));
         let reads_input = !needs_none && (!named || words.iter().any(|word| *word == "-"));
-        match shell.stdin() {
-            Stdin::File(path) if reads_input && path.is_file() => made.files.push(path),
-            Stdin::Text(text) if reads_input => made.text.extend(text),
-            Stdin::Empty => {}
-            Stdin::Unknown(_) if reads_input => {
-                let piped = shell.input_made_of()?;
-                made.files.extend(piped.files.iter().cloned());
-                made.text.extend_from_slice(&piped.text);
-            }
-            Stdin::Inherited | Stdin::File(_) | Stdin::Names { .. } if reads_input => return None,
-            Stdin::Inherited | Stdin::File(_) | Stdin::Names { .. } | Stdin::Text(_) | Stdin::Unknown(_) => {}
+        if reads_input {
+            Self::add_input(&mut made, shell)?;
         }
         // What it is told to print stands in its words.
         words.iter().for_each(|word| made.text.extend([word.as_bytes(), b"\n"].concat()));
@@ -117,8 +109,49 @@ impl Walk<'_, '_> {
         Some(Ends::Same(shell.clone()))
     }
 
+    /// What git makes of its input and its words; `None` where nobody knows.
+    pub(in crate::command) fn made_by_git(&self, call: &Call, shell: &Shell) -> Option<MadeOf> {
+        let [Value::Known(verb), words @ ..] = call.arguments() else { return None };
+        let is_git = call.name().is_some_and(|name| name == "git" || name.ends_with(b"/git"));
+        if !is_git || !matches!(verb.as_bytes(), b"interpret-trailers" | b"stripspace") {
+            return None;
+        }
+        let mut made = MadeOf::default();
+        Self::add_input(&mut made, shell)?;
+        for word in words {
+            match word {
+                Value::Known(word) => match self.absolute(word.as_bstr(), shell).filter(|path| path.is_file()) {
+                    Some(path) if self.disk.seen(&path) == FileSeen::AsOnDisk => made.files.push(path),
+                    Some(_) => return None,
+                    None => made.text.extend([word.as_bytes(), b"\n"].concat()),
+                },
+                Value::Unknown(value) if message::is_plain(&value.why) => {
+                    made.text.extend([value.prefix.as_bytes(), value.suffix.as_bytes(), b"\n"].concat());
+                }
+                Value::Unknown(_) => return None,
+            }
+        }
+        Some(made)
+    }
+
+    /// Adds what a program reads from its input; `None` where nobody knows what that is made of.
+    fn add_input(made: &mut MadeOf, shell: &Shell) -> Option<()> {
+        match shell.stdin() {
+            Stdin::File(path) if path.is_file() => made.files.push(path),
+            Stdin::Text(text) => made.text.extend(text),
+            Stdin::Empty => {}
+            Stdin::Unknown(_) => {
+                let piped = shell.input_made_of()?;
+                made.files.extend(piped.files.iter().cloned());
+                made.text.extend_from_slice(&piped.text);
+            }
+            Stdin::Inherited | Stdin::File(_) | Stdin::Names { .. } => return None,
+        }
+        Some(())
+    }
+
     /// Prints what is not known, of which is known what it comes from.
-    pub(in crate::command) fn print_made(&mut self, made: super::capture::MadeOf, why: SafeText, shell: &Shell) {
+    pub(in crate::command) fn print_made(&mut self, made: MadeOf, why: SafeText, shell: &Shell) {
         if !made.text.is_empty() && !self.is_probing() && !self.disk.put_in.texts.contains(&made.text) {
             // It counts as said, whatever becomes of it.
             self.disk.put_in.texts.push(made.text);

@@ -415,15 +415,17 @@ impl Walk<'_, '_> {
             self.take_effect(effect, dir, shell);
         }
         if self.is_captured() {
-            let printed = match outputs.pop() {
-                Some(Some(output)) if !several => Printed::Text(output),
+            match outputs.pop() {
+                Some(Some(output)) if !several => self.print(Printed::Text(output), shell),
                 // A file of its own may be anything, whatever its name.
                 _ if matches!(program, Program::File(_) | Program::Unknown) => {
-                    Printed::Unknown("output of a program of the line's own".into())
+                    self.print(Printed::Unknown("output of a program of the line's own".into()), shell);
                 }
-                _ => Printed::Unknown(output_of(call)),
-            };
-            self.print(printed, shell);
+                _ => match self.made_by_git(call, shell) {
+                    Some(made) => self.print_made(made, output_of(call), shell),
+                    None => self.print(Printed::Unknown(output_of(call)), shell),
+                },
+            }
         }
         Ends::exiting(exit.unwrap_or_default(), shell.clone())
     }
@@ -518,7 +520,12 @@ fn output_of(call: &Call) -> SafeText {
     };
     let of_address = verb.is_some_and(|verb| verb == "remote") && told(&["-v", "--verbose", "get-url", "show"])
         || verb.is_some_and(|verb| verb == "tag") && told(&["-n", "--format", "-v", "--verify"]);
+    let of_names = verb
+        .is_some_and(|verb| ["diff", "diff-index", "diff-files", "diff-tree"].iter().any(|one| verb == one))
+        && told(&["--name-only", "--name-status", "--stat", "--numstat", "--shortstat"])
+        && !told(&["-p", "-u", "--patch", "--patch-with-stat", "--patch-with-raw", "-v"]);
     match verb.filter(|_| name == "git") {
+        Some(_) if of_names => "output of git's names and numbers".into(),
         // Addresses may hold a token, and messages anything.
         Some(verb) if of_address => SafeText::quoted(format!("what git {verb} tells").as_bytes(), 60),
         Some(verb) => SafeText::quoted(format!("output of git {verb}").as_bytes(), 60),

@@ -231,10 +231,17 @@ fn with_unseen(world: &World, publishes: &[Publish], judged: Judged, unseen: &[S
         return judged;
     }
     let more = if unseen.len() > 1 { format!(" (and {} more)", unseen.len() - 1) } else { String::new() };
+    let next = match publishes.iter().any(|publish| matches!(publish, Publish::Upload(upload) if !upload.local_only)) {
+        // No hook of git's sees an upload.
+        true => "run what makes it first, and then what sends it as a command of its own",
+        false => {
+            "run what makes it first, and the commit or push as a command of its own; or `tyran install git`, whose hooks read it then"
+        }
+    };
     let refusal = Refusal::new(
         Class::Unknowable,
         SafeText::new(&format!("it would publish what exists only once it runs: {first}{more}")),
-        "run what makes it first, and the commit or push as a command of its own; or `tyran install git`, whose hooks read it then",
+        next,
     );
     refused(refusal, started)
 }

@@ -265,18 +265,30 @@ fn permissions(scene: &mut Scene<'_, '_>, words: &[Arg]) -> Effect {
 fn synchronized(scene: &mut Scene<'_, '_>, words: &[Arg]) -> Effect {
     let operands: Vec<&Arg> =
         words.iter().filter(|word| !word.known().is_some_and(|word| word.starts_with(b"-"))).collect();
-    if let Some((to, from)) = operands.split_last()
-        && let Some(to) = to.known().filter(|to| !to.contains(&b':')).and_then(|to| scene.path(to))
-    {
-        let from: Vec<PathBuf> =
-            from.iter().filter_map(|from| from.known()).filter_map(|from| scene.path(from)).collect();
-        for from in from {
-            let of_content = from.as_os_str().as_encoded_bytes().ends_with(b"/");
-            let to = if of_content { to.clone() } else { into(&to, from.clone()).1 };
-            tamper::of_copied_tree(scene, &from, &to);
-        }
+    let is_remote = |word: &BStr| word.contains(&b':');
+    let Some((to, from)) = operands.split_last() else { return inert() };
+    let Some(to) = to.known().filter(|to| !is_remote(to)).and_then(|to| scene.path(to)) else {
+        // What goes to another machine changes nothing here; an unknown word may be anywhere.
+        let goes_away = to.known().is_some_and(is_remote);
+        return if goes_away { inert() } else { operands_written(scene, words, Some) };
+    };
+    tamper::of_path(scene, &to);
+    let mut effect = Effect { changes_files: true, ..inert() };
+    for from in from {
+        let local = from.known().filter(|from| !is_remote(from)).and_then(|from| scene.path(from));
+        let Some(from) = local else {
+            effect.writes.push((to.clone(), Content::Unknown));
+            continue;
+        };
+        let of_content = from.as_os_str().as_encoded_bytes().ends_with(b"/");
+        let place = match of_content || (!to.is_dir() && !from.is_dir() && operands.len() == 2) {
+            true => to.clone(),
+            false => into(&to, from.clone()).1,
+        };
+        tamper::of_copied_tree(scene, &from, &place);
+        effect.writes.push((place, carried(scene, &from)));
     }
-    operands_written(scene, words, Some)
+    effect
 }
 
 fn operands_written<'a>(

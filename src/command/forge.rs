@@ -12,7 +12,7 @@ use bstr::{BStr, BString, ByteSlice};
 use super::git_config::Config;
 use super::git_globals;
 use super::meaning::{Changes, Meaning, Scene, inert};
-use super::plan::{GitContext, PushVia, UploadRequest};
+use super::plan::{Content, GitContext, PushVia, UploadRequest, WrittenFile};
 use super::simple::{Certainty, Code, Effect, Nested, Stdin, Value, to_os_string};
 use crate::text::SafeText;
 
@@ -271,6 +271,7 @@ fn upload(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, name: &BStr, args: &
     let unknown = args.iter().any(|value| matches!(value, Value::Unknown(_)));
     let mut files: Vec<PathBuf> =
         args.iter().filter_map(Value::known).flat_map(|word| named_files(scene, word)).collect();
+    files.extend(files_to_come(scene, args, operands));
     let mut texts: Vec<BString> = args.iter().filter_map(Value::known).map(|word| word.to_owned()).collect();
     let from_input =
         args.iter().filter_map(Value::known).any(|word| word == "-" || word.ends_with(b"=@-") || word.ends_with(b"=-"));
@@ -319,7 +320,8 @@ fn push_request(
         }
     };
     let tool = SafeText::quoted(name, 40);
-    let request = UploadRequest { tool, dir, files, texts, package: None, revisions: None, local_only: false };
+    let written = Vec::new();
+    let request = UploadRequest { tool, dir, files, texts, written, package: None, revisions: None, local_only: false };
     meaning.upload(scene, request);
 }
 
@@ -329,6 +331,55 @@ fn names_file_option(word: &BStr) -> bool {
         .iter()
         .any(|option| word.starts_with(option.as_bytes()))
         || word.contains_str("=@")
+}
+
+/// Options of these clients that take no value and stand before operands.
+const SWITCHES: &[&str] = &[
+    "-d",
+    "--draft",
+    "-p",
+    "--prerelease",
+    "--public",
+    "--generate-notes",
+    "--latest",
+    "--verify-tag",
+    "--fail-on-no-commits",
+    "--notes-from-tag",
+    "--clobber",
+    "-w",
+    "--web",
+    "--use-package-registry",
+];
+
+/// Files that are named where a file is expected, and are not there now, since a program that nobody can read makes
+/// them first. A word that could be anything else is no file for that.
+fn files_to_come(scene: &Scene<'_, '_>, args: &[Value], operands: bool) -> Vec<PathBuf> {
+    if !scene.shell.anything_may_have_changed() {
+        return Vec::new();
+    }
+    let mut files = Vec::new();
+    let mut before = BStr::new("");
+    for word in args.iter().map(|value| value.known().unwrap_or(BStr::new(""))) {
+        let value = word.split_once_str("=").map(|(_, value)| BStr::new(value)).filter(|_| names_file_option(word));
+        let attached = value.map(|value| BStr::new(value.strip_prefix(b"@").unwrap_or(value)));
+        let is_operand = operands
+            && !word.starts_with(b"-")
+            && (!before.starts_with(b"-") || SWITCHES.iter().any(|switch| before == *switch))
+            && (word.contains(&b'/') || Path::new(&*word.to_str_lossy()).extension().is_some_and(is_of_letters))
+            && !word.contains_str("://");
+        let named = is_operand || (names_file_option(before) && !before.contains(&b'=') && !word.starts_with(b"-"));
+        let path = attached.or(named.then_some(word)).and_then(|word| {
+            let bare = word.split_once_str("#").map_or(word.as_bytes(), |(path, _)| path);
+            scene.path(BStr::new(bare.strip_prefix(b"@").unwrap_or(bare)))
+        });
+        files.extend(path.filter(|path| !path.exists() && !path.as_os_str().as_encoded_bytes().contains(&b'*')));
+        before = word;
+    }
+    files
+}
+
+fn is_of_letters(extension: &std::ffi::OsStr) -> bool {
+    extension.as_encoded_bytes().first().is_some_and(u8::is_ascii_alphabetic)
 }
 
 /// Files that a word may name: itself, behind `=`, `@`, `=@`, an option's letter, before `#LABEL`,
@@ -358,8 +409,10 @@ pub(super) fn named_files(scene: &Scene<'_, '_>, word: &BStr) -> Vec<PathBuf> {
     files
 }
 
+/// Whether the line itself writes just this file.
 fn is_written(scene: &Scene<'_, '_>, path: &Path) -> bool {
-    !matches!(scene.shell.file(path), super::simple::FileSeen::AsOnDisk)
+    let is_left = |file: &WrittenFile| file.path == path && file.contents.iter().any(|one| *one != Content::Gone);
+    scene.shell.written().iter().any(is_left) || scene.shell.edited().iter().any(|edited| edited == path)
 }
 
 /// Files whose last part matches a pattern of `*` and `?`.

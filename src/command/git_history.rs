@@ -75,6 +75,7 @@ fn says(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, call: &Call) {
         dir: context.dir.clone(),
         files: Vec::new(),
         texts: vec![words.join(&b" "[..]).into()],
+        written: Vec::new(),
         package: None,
         revisions: None,
         local_only: true,

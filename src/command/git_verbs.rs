@@ -465,6 +465,7 @@ fn writes_objects(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, call: &Call)
             dir: context.dir.clone(),
             files,
             texts: Vec::new(),
+            written: Vec::new(),
             package: None,
             revisions: None,
             local_only: false,

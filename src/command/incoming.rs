@@ -222,6 +222,7 @@ impl Meaning {
                 dir: git_globals::directory(&git.dir, &git.globals),
                 files,
                 texts,
+                written: Vec::new(),
                 package: None,
                 revisions: None,
                 local_only: false,

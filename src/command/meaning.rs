@@ -21,6 +21,7 @@ use super::plan::{
     Bypass, CommitRequest, CommitVerb, Content, GitContext, Opaque, Plan, Publish, RevisionRequest, StagingStep, State,
     Unknown, UploadRequest, WidestRequest,
 };
+use super::shell::builtin_dir::cleaned;
 use super::simple::{Certainty, Code, Effect, Nested, ShellState, SimpleCommand, Stdin, Value, to_os_string};
 use crate::text::SafeText;
 
@@ -394,14 +395,19 @@ impl Meaning {
         }
         self.note_unread_message(scene);
         self.take_unbound_clones(scene, &git);
+        self.take_put_in(scene);
+        let request = self.commit_request(scene, git, verb, args);
+        scene.plan.publishes.push(Publish::Commit(request));
+    }
+
+    /// What the line brings into files without saying of each what it holds then.
+    fn take_put_in(&mut self, scene: &mut Scene<'_, '_>) {
         let mut brought = self.take_brought(scene);
         let put_in = scene.shell.put_in();
         brought.extend(put_in.files);
         scene.pasted(&brought);
         self.spoken.extend(put_in.texts);
         self.take_spoken(scene);
-        let request = self.commit_request(scene, git, verb, args);
-        scene.plan.publishes.push(Publish::Commit(request));
     }
 
     /// Remembers a message that nobody can read yet, for a push after it.
@@ -519,15 +525,26 @@ impl Meaning {
             dir: git.dir,
             files: Vec::new(),
             texts: Vec::new(),
+            written: Vec::new(),
             package: None,
             revisions: Some(revisions),
             local_only,
         }));
     }
 
-    /// Adds files and texts.
-    pub(super) fn upload(&mut self, scene: &mut Scene<'_, '_>, request: UploadRequest) {
+    /// Adds files and texts, the files as the line has left them.
+    pub(super) fn upload(&mut self, scene: &mut Scene<'_, '_>, mut request: UploadRequest) {
         scene.pasted(&[]);
+        if request.package.is_some() || !request.files.is_empty() {
+            self.take_put_in(scene);
+        }
+        request.files.iter_mut().for_each(|file| *file = cleaned(file));
+        let mut written = scene.shell.written();
+        written.iter_mut().for_each(|file| file.path = cleaned(&file.path));
+        if request.package.is_none() {
+            written.retain(|written| request.files.iter().any(|file| written.path.starts_with(file)));
+        }
+        request.written = written;
         scene.plan.publishes.push(Publish::Upload(request));
     }
 

@@ -257,11 +257,11 @@ fn pack(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, name: &BStr, args: &[V
     let package = PackageRequest {
         client: name.to_str_lossy().into_owned(),
         args: arguments(args),
-        written: scene.shell.written(),
         state: meaning.files_state(),
     };
     let tool = SafeText::quoted(name, 40);
-    let request = UploadRequest { tool, dir, files, texts, package: Some(package), revisions: None, local_only: false };
+    let (package, written) = (Some(package), Vec::new());
+    let request = UploadRequest { tool, dir, files, texts, written, package, revisions: None, local_only: false };
     meaning.upload(scene, request);
 }
 

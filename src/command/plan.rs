@@ -367,6 +367,8 @@ pub struct UploadRequest {
     pub files: Vec<PathBuf>,
     /// Texts on the line (titles, bodies, notes).
     pub texts: Vec<BString>,
+    /// Files that the line itself writes before: those that are named, all of them where a package is made.
+    pub written: Vec<WrittenFile>,
     /// A package to be packed by its client's own rules.
     pub package: Option<PackageRequest>,
     /// Commits, trees or patches it takes from a repository.
@@ -383,8 +385,6 @@ pub struct PackageRequest {
     pub client: String,
     /// The client's own arguments.
     pub args: Vec<Option<OsString>>,
-    /// Files that the line itself writes before.
-    pub written: Vec<WrittenFile>,
     /// Whether the files are as now: what an earlier command of the line builds is not there yet.
     pub state: State,
 }

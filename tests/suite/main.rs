@@ -20,6 +20,7 @@ mod gate_tools;
 mod gitleaks;
 mod install;
 mod lfs;
+mod line_uploads;
 mod lines;
 mod living;
 mod made;

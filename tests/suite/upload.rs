@@ -28,6 +28,7 @@ fn request(dir: &Path) -> UploadRequest {
         dir: dir.to_owned(),
         files: Vec::new(),
         texts: Vec::new(),
+        written: Vec::new(),
         package: None,
         revisions: None,
         local_only: false,
@@ -35,8 +36,7 @@ fn request(dir: &Path) -> UploadRequest {
 }
 
 fn package(sandbox: &Sandbox, dir: &Path, client: &str, args: &[&str]) -> Result<Payload, Fault> {
-    let package =
-        Some(PackageRequest { client: client.to_owned(), args: words(args), written: Vec::new(), state: State::AsNow });
+    let package = Some(PackageRequest { client: client.to_owned(), args: words(args), state: State::AsNow });
     upload::payload(&world(sandbox, dir), &UploadRequest { package, ..request(dir) })
 }
 
@@ -436,13 +436,8 @@ fn what_the_line_copies_or_builds_before_is_taken() {
     let outside = sandbox.path("outside.txt");
     fs::write(&outside, "o\n").unwrap();
     let copied = WrittenFile::certainly(repo.dir.join("p/copy.txt"), Content::CopyOf(outside.clone()));
-    let package = Some(PackageRequest {
-        client: "uv".into(),
-        args: words(&["publish"]),
-        written: vec![copied],
-        state: State::ContentChanged,
-    });
-    let asked = UploadRequest { package, ..request(&repo.dir) };
+    let package = Some(PackageRequest { client: "uv".into(), args: words(&["publish"]), state: State::ContentChanged });
+    let asked = UploadRequest { package, written: vec![copied], ..request(&repo.dir) };
     let taken = file_paths(&upload::payload(&world(&sandbox, &repo.dir), &asked).unwrap());
     assert!(taken.contains("p/__init__.py") && taken.contains(outside.to_str().unwrap()), "{taken:?}");
 }
@@ -490,12 +485,8 @@ fn python_clients_send_distributions_or_what_they_build_from() {
     repo.write("MANIFEST.in", "include .env\n");
     assert!(names("flit", &["publish"]).contains(".env"));
     let files = vec![repo.dir.join("dist/p-1.whl")];
-    let package = Some(PackageRequest {
-        client: "twine".into(),
-        args: words(&["upload", "dist/p-1.whl"]),
-        written: Vec::new(),
-        state: State::AsNow,
-    });
+    let package =
+        Some(PackageRequest { client: "twine".into(), args: words(&["upload", "dist/p-1.whl"]), state: State::AsNow });
     let named = UploadRequest { files, package, ..request(&repo.dir) };
     let payload = upload::payload(&world(&sandbox, &repo.dir), &named).unwrap();
     assert_eq!(file_paths(&payload), ["dist/p-1.whl".to_owned()].into());

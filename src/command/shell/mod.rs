@@ -8,7 +8,7 @@
 
 pub(super) mod arguments;
 pub(super) mod builtin;
-mod builtin_dir;
+pub(in crate::command) mod builtin_dir;
 mod builtin_print;
 mod builtin_variable;
 pub(super) mod capture;

@@ -11,6 +11,7 @@ mod package;
 mod python;
 mod revisions;
 mod tree;
+mod written;
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -41,6 +42,11 @@ pub fn payload(world: &World, request: &UploadRequest) -> Result<Payload, Fault>
     if let Some(package) = &request.package {
         package::files(world, &request.dir, package, &mut chosen)?;
     }
+    for file in &request.written {
+        if request.package.as_ref().is_none_or(|package| package::may_take(&request.dir, package, file)) {
+            chosen.take_written(file)?;
+        }
+    }
     if let Some(revisions) = &request.revisions {
         payload.absorb(revisions::payload(world, revisions)?);
     }
@@ -57,6 +63,10 @@ pub fn payload(world: &World, request: &UploadRequest) -> Result<Payload, Fault>
 struct Chosen {
     /// Absolute paths.
     files: BTreeSet<PathBuf>,
+    /// What the line makes of files, by their paths.
+    made: Vec<(PathBuf, Vec<u8>)>,
+    /// What nobody can read yet.
+    unseen: Vec<SafeText>,
     notes: Vec<SafeText>,
     /// Whether more was chosen than would be sent.
     widened: bool,
@@ -70,7 +80,8 @@ impl Chosen {
     /// Files of a repository are told by their paths in it, so that a suppression that its remote holds
     /// can be found; others by their whole path.
     fn into_payload(self, world: &World, dir: &Path) -> Result<Payload, Fault> {
-        let mut payload = Payload { notes: self.notes, exact: !self.widened, ..Payload::default() };
+        let (notes, unseen) = (self.notes, self.unseen);
+        let mut payload = Payload { notes, unseen, exact: !self.widened, ..Payload::default() };
         let (there, missing): (Vec<_>, Vec<_>) = self.files.into_iter().partition(|path| path.is_file());
         for path in missing.iter().filter(|path| !path.is_dir()) {
             payload.unseen.push(SafeText::new(&format!("{}, which is not there now", shown(path))));
@@ -80,6 +91,13 @@ impl Chosen {
         let site = Site::find(world, &git).ok().flatten();
         let top = site.as_ref().and_then(|site| site.top.clone());
         let format = Format::from_name(site.map_or("sha1".to_owned(), |site| site.format).as_bytes())?;
+        if !self.made.is_empty() {
+            let shown = |path: &Path| match top.as_ref().and_then(|top| super::commit::site::below(top, path)) {
+                Some(below) => below,
+                None => path.to_owned(),
+            };
+            payload.parts.push(written::part(self.made, &shown, format));
+        }
         let (mut inside, mut outside) = (Vec::new(), Vec::new());
         for path in there {
             match top.as_ref().and_then(|top| super::commit::site::below(top, &path)) {

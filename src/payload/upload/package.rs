@@ -8,7 +8,7 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use crate::command::plan::{Content, PackageRequest, State};
+use crate::command::plan::{PackageRequest, State, WrittenFile};
 use crate::payload::Fault;
 use crate::text::SafeText;
 use crate::world::World;
@@ -21,11 +21,27 @@ use super::{Chosen, crates, npm, python, tree};
 /// When a folder cannot be listed, or images are sent.
 pub(super) fn files(world: &World, dir: &Path, request: &PackageRequest, chosen: &mut Chosen) -> Result<(), Fault> {
     let here = Args { words: &request.args, dir, built_before: request.state != State::AsNow };
-    let elsewhere = here.values(changes_directory(&request.client));
-    for folder in elsewhere.iter().map(|folder| dir.join(folder)) {
+    for folder in folders(dir, request) {
         files_in(world, &Args { dir: &folder, ..here }, request, chosen)?;
     }
-    if elsewhere.is_empty() { files_in(world, &here, request, chosen) } else { Ok(()) }
+    Ok(())
+}
+
+/// Where the client looks for the package.
+fn folders(dir: &Path, request: &PackageRequest) -> Vec<PathBuf> {
+    let here = Args { words: &request.args, dir, built_before: false };
+    let elsewhere = here.values(changes_directory(&request.client));
+    if elsewhere.is_empty() { vec![dir.to_owned()] } else { elsewhere.iter().map(|folder| dir.join(folder)).collect() }
+}
+
+/// Whether a file that the line writes before can come into the package.
+pub(super) fn may_take(dir: &Path, request: &PackageRequest, file: &WrittenFile) -> bool {
+    // npm and its kin never pack these, and a line that publishes may well write the first.
+    let is_npm = matches!(request.client.as_str(), "npm" | "pnpm" | "yarn" | "bun" | "lerna" | "changeset" | "np");
+    let is_left_out = |name: &OsStr| name == ".git" || is_npm && (name == ".npmrc" || name == "node_modules");
+    folders(dir, request)
+        .iter()
+        .any(|folder| file.path.strip_prefix(folder).is_ok_and(|below| !below.iter().any(is_left_out)))
 }
 
 /// Options by which a client goes to another directory first.
@@ -41,7 +57,6 @@ fn changes_directory(client: &str) -> &'static [&'static str] {
 }
 
 fn files_in(world: &World, args: &Args<'_>, request: &PackageRequest, chosen: &mut Chosen) -> Result<(), Fault> {
-    copied_there(request, args.dir, chosen)?;
     match request.client.as_str() {
         "docker" | "podman" | "nerdctl" | "buildah" | "skopeo" | "crane" | "oras" => {
             Err(Fault::Image(SafeText::quoted(request.client.as_bytes(), 40)))
@@ -55,23 +70,6 @@ fn files_in(world: &World, args: &Args<'_>, request: &PackageRequest, chosen: &m
         }
         _ => by_manifest(world, args, chosen),
     }
-}
-
-/// What the line copies into the package before: it will be packed, and is not there yet.
-fn copied_there(request: &PackageRequest, dir: &Path, chosen: &mut Chosen) -> Result<(), Fault> {
-    let below = request.written.iter().filter(|file| file.path.starts_with(dir));
-    for content in below.flat_map(|file| &file.contents) {
-        match content {
-            Content::CopyOf(source) if source.is_dir() => chosen.files.extend(tree::walk(source, &|_, _| true)?),
-            Content::CopyOf(source) => chosen.files.extend([source.clone()]),
-            Content::MadeOf { files, .. } => {
-                chosen.files.extend(files.iter().filter(|source| source.is_file()).cloned());
-            }
-            // Bytes that are known stand on the line, which is read by itself.
-            Content::Bytes(_) | Content::Appended(_) | Content::Unknown | Content::Gone => {}
-        }
-    }
-    Ok(())
 }
 
 /// By what is there to be packed; without a manifest that is known, every input of a build.

@@ -129,7 +129,7 @@ fn near<'l>(line: &'l [u8], finding: &Finding) -> &'l [u8] {
 /// Marks every place where the finding's secret stands: whole, or line by line where it has several.
 fn mark(line: &[u8], finding: &Finding, with: Mark, marks: &mut [Mark]) {
     for piece in finding.secret.expose().lines().filter(|piece| !piece.is_empty()) {
-        for at in line.find_iter(piece) {
+        for at in places(line, piece) {
             marks.iter_mut().skip(at).take(piece.len()).for_each(|mark| *mark = with);
         }
         // A line that was cut to its bound may hold only the secret's beginning.
@@ -142,7 +142,28 @@ fn mark(line: &[u8], finding: &Finding, with: Mark, marks: &mut [Mark]) {
 /// Where the end of `line` is the beginning of `piece`, at least 4 bytes of it.
 fn cut_short(line: &[u8], piece: &[u8]) -> Option<usize> {
     let from = line.len().saturating_sub(piece.len());
-    (from..line.len().saturating_sub(3)).find(|at| line.get(*at..).is_some_and(|tail| piece.starts_with(tail)))
+    let begins = |at: &usize| line.get(*at) == piece.first();
+    let mut ends = (from..line.len().saturating_sub(3)).filter(begins);
+    ends.find(|at| line.get(*at..).is_some_and(|tail| piece.starts_with(tail)))
+}
+
+/// A line up to this length is looked through without preparing for it, which takes longer.
+const SHORT_LINE: usize = 512;
+
+/// Where `piece` stands in a line, from left to right, without overlap.
+fn places(line: &[u8], piece: &[u8]) -> Vec<usize> {
+    if line.len() > SHORT_LINE {
+        return line.find_iter(piece).collect();
+    }
+    let Some((&first, last)) = piece.first().zip(line.len().checked_sub(piece.len())) else { return Vec::new() };
+    let mut places: Vec<usize> = Vec::new();
+    for at in memchr::memchr_iter(first, line).take_while(|&at| at <= last) {
+        let is_free = places.last().is_none_or(|&place| place + piece.len() <= at);
+        if is_free && line.get(at..).is_some_and(|rest| rest.starts_with(piece)) {
+            places.push(at);
+        }
+    }
+    places
 }
 
 /// Draws a piece of a line: masks, shortened runs, carets below the finding's own secret.

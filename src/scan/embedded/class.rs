@@ -117,7 +117,8 @@ impl CodeSet {
         below.map(|&(first, last)| ClassBytesRange::new(byte(first), byte(last.min(0x7F)))).collect()
     }
 
-    fn holds_all_beyond_ascii(&self) -> bool {
+    /// Whether it holds every character beyond ASCII, and so every form that looks like one.
+    pub(super) fn holds_all_beyond_ascii(&self) -> bool {
         self.0.last().is_some_and(|&(first, last)| first <= 0x80 && last == LAST)
     }
 

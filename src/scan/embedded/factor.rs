@@ -493,7 +493,7 @@ pub(super) fn prepare(node: &Node, keywords: &[String]) -> Option<Prepared> {
             let tells = |(word, run): (&String, &Option<Run>)| word.len() > 2 || run.is_some();
             return words.iter().zip(&runs).all(tells).then_some(Prepared { words, runs, glances });
         }
-        if count(&factors) > MOST_TEXTS {
+        if count(&factors) > MOST_IN_ALL {
             return None;
         }
         let texts = factors.iter().flat_map(|factor| &factor.texts);

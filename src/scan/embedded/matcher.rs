@@ -5,24 +5,27 @@
 //! surroundings of its own texts are searched: each place where one occurs is first judged by the bytes
 //! behind it, then by the pattern's tail alone ([`super::walk`]), and only then by the pattern.
 
+use std::borrow::Cow;
 use std::sync::OnceLock;
 
-use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use regex_automata::hybrid::dfa::{self, DFA};
 use regex_automata::nfa::thompson;
 use regex_automata::{Anchored, Input};
 
+use super::class::ByteSet;
 use super::extent::Extent;
 use super::factor::{Plan, Surrounded};
 use super::gate::Gate;
 use super::pattern::Pattern;
 use super::plain::PlainPart;
+use super::prefilter::{Needle, Prefilter};
 use super::profile::PROFILE;
-use super::run::{Caches, full_cache, search};
+use super::run::{self, Caches, search};
 use super::runs::{self, FastRun, LONG_RUN};
 use super::seen;
 use super::spot::{Piece, Site, Spot, Spots, Tail};
 use super::survey::Survey;
+use super::trace::Trace;
 use super::translate::{Node, PatternFault, Text};
 use super::walk::{self, Told};
 
@@ -35,7 +38,7 @@ pub(super) type Candidate = (usize, u16);
 /// A longer match than this is not tried at every place, lest the work be quadratic.
 const LONGEST_CHECK: usize = super::factor::LONGEST_CHECK;
 /// Where places have taken more steps than this to walk, making an automaton would have cost less.
-const MOST_WALKED: usize = 1 << 16;
+const MOST_WALKED: usize = 1 << 20;
 /// What a lazy automaton of a tail may hold.
 const TAIL_CACHE_BYTES: usize = 1 << 20;
 
@@ -60,7 +63,7 @@ pub(super) struct Near {
     /// For each of the words that were handed to [`Method::new`]: where texts stand relative to it.
     sites: Vec<Vec<Site>>,
     /// The texts themselves, where the words do not tell their places.
-    own: Option<AhoCorasick>,
+    own: Option<Prefilter>,
     /// Which (spot, text) each pattern of `own` is.
     own_texts: Vec<(u16, u16)>,
     /// Nothing stands before the texts, and the rest is short: a match begins at a text.
@@ -72,9 +75,11 @@ pub(super) struct Near {
     check: Check,
 }
 
-/// The pattern's tails as a lazy automaton, for places where a walk takes too long or is not exact.
+/// The pattern's tails, for places where a walk takes too long or is not exact: run as they are written, and as a lazy
+/// automaton where that takes too long too.
 #[derive(Debug, Default)]
 struct Check {
+    trace: OnceLock<Option<Trace>>,
     ascii: OnceLock<Option<DFA>>,
     any: OnceLock<Option<DFA>>,
 }
@@ -82,11 +87,19 @@ struct Check {
 impl Check {
     fn dfa(&self, ascii: bool, spots: &[Spot]) -> Option<&DFA> {
         let (cell, text) = if ascii { (&self.ascii, Text::Ascii) } else { (&self.any, Text::Any) };
-        let node = |piece: &Piece| piece.node.clone();
-        let tail = |tail: &Tail| Node::Concat(tail.text.iter().chain(&tail.behind).map(node).collect());
-        cell.get_or_init(|| build_dfa(&Node::Either(spots.iter().map(|spot| tail(&spot.tail)).collect()), text))
-            .as_ref()
+        cell.get_or_init(|| build_dfa(&tails(spots), text)).as_ref()
     }
+
+    fn trace(&self, spots: &[Spot]) -> Option<&Trace> {
+        self.trace.get_or_init(|| Trace::new(&tails(spots), 0)).as_ref()
+    }
+}
+
+/// The tails of all spots, as one pattern.
+fn tails(spots: &[Spot]) -> Node {
+    let node = |piece: &Piece| piece.node.clone();
+    let tail = |tail: &Tail| Node::Concat(tail.text.iter().chain(&tail.behind).map(node).collect());
+    Node::Either(spots.iter().map(|spot| tail(&spot.tail)).collect())
 }
 
 fn build_dfa(node: &Node, text: Text) -> Option<DFA> {
@@ -174,14 +187,10 @@ impl Near {
         for (spot_place, spot) in self.spots.iter().enumerate() {
             for (text_place, text) in spot.texts.iter().enumerate() {
                 self.own_texts.push((u16::try_from(spot_place).ok()?, u16::try_from(text_place).ok()?));
-                texts.push(text.clone());
+                texts.push(Needle::new(Cow::Owned(text.clone()), ByteSet::ALL, false));
             }
         }
-        self.own = AhoCorasick::builder()
-            .ascii_case_insensitive(true)
-            .kind(Some(AhoCorasickKind::ContiguousNFA))
-            .build(texts)
-            .ok();
+        self.own = Prefilter::new(texts);
         self.own.is_some().then_some(())
     }
 
@@ -359,15 +368,15 @@ impl Near {
     }
 
     /// The places of the texts in a part of a text, found without the rule's words.
-    fn look_up(&self, own: &AhoCorasick, (text, part): (&[u8], Span), guarded: bool, candidates: &mut Vec<Candidate>) {
-        for hit in own.find_overlapping_iter(text.get(part.0..part.1).unwrap_or_default()) {
-            let start = part.0 + hit.start();
-            if let Some(&(spot, needle)) = self.own_texts.get(hit.pattern().as_usize())
+    fn look_up(&self, own: &Prefilter, (text, part): (&[u8], Span), guarded: bool, candidates: &mut Vec<Candidate>) {
+        own.scan(text.get(part.0..part.1).unwrap_or_default(), &mut |at, needle| {
+            let start = part.0 + at;
+            if let Some(&(spot, needle)) = self.own_texts.get(needle)
                 && self.admits(text, start, Site { spot, text: needle, offset: 0 }, guarded)
             {
                 candidates.push((start, spot));
             }
-        }
+        });
     }
 
     /// The matches when each of them begins at a text.
@@ -390,11 +399,7 @@ impl Near {
                 continue;
             }
             let ascii = haystack.ascii || self.tail_is_ascii(haystack.text, start, spot);
-            let input = Input::new(haystack.text).range(start..).anchored(Anchored::Yes);
-            let regex = pattern.regex(ascii)?;
-            let cache = full_cache(caches, ascii, regex);
-            let end = regex.search_half_with(cache, &input).map(|half| half.offset());
-            if let Some(end) = end {
+            if let Some(end) = run::end_of(pattern, haystack.text, start, ascii, caches)? {
                 found.spans.push((start, end));
                 free_from = end.max(start + 1);
             }
@@ -436,8 +441,13 @@ impl Near {
         self.run_check(text, at.0, ascii, caches).unwrap_or(Told { answer: None, looked: text.len() })
     }
 
-    /// The same from the automaton; `None` when it gave up.
+    /// The same without a walk; `None` when it cannot be told.
     fn run_check(&self, text: &[u8], start: usize, ascii: bool, caches: &mut Caches) -> Option<Told> {
+        let kind = if ascii { Text::Ascii } else { Text::Any };
+        let told = self.check.trace(&self.spots).map(|trace| trace.begins(text, kind, start));
+        if let Some(told) = told.filter(|told| told.answer.is_some()) {
+            return Some(told);
+        }
         let dfa = self.check.dfa(ascii, &self.spots)?;
         let cache = caches.check[usize::from(ascii)].get_or_insert_with(|| dfa.create_cache());
         let input = Input::new(text).range(start..).anchored(Anchored::Yes);

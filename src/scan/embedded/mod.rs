@@ -52,6 +52,7 @@ mod spot;
 mod subject;
 mod survey;
 mod told;
+mod trace;
 pub mod translate;
 pub mod trial;
 mod unlisted;

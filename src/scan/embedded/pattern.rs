@@ -9,6 +9,8 @@ use regex_automata::meta;
 
 use super::extent::{self, Extent};
 use super::factor::{self, Plan};
+use super::matcher::Span;
+use super::trace::{Trace, Traced};
 use super::translate::{self, PatternFault, Text, Tree};
 
 /// Where a regex sets no bound: the longest match that is looked for, in bytes.
@@ -23,6 +25,7 @@ pub struct Pattern {
     source: String,
     tree: OnceLock<Result<Tree, PatternFault>>,
     extent: OnceLock<Extent>,
+    trace: OnceLock<Option<Trace>>,
     ascii: OnceLock<Result<meta::Regex, PatternFault>>,
     any: OnceLock<Result<meta::Regex, PatternFault>>,
 }
@@ -34,6 +37,7 @@ impl Pattern {
             source: source.into(),
             tree: OnceLock::new(),
             extent: OnceLock::new(),
+            trace: OnceLock::new(),
             ascii: OnceLock::new(),
             any: OnceLock::new(),
         }
@@ -67,6 +71,19 @@ impl Pattern {
         Ok(self.extent.get_or_init(|| extent::extent(&tree.node)))
     }
 
+    /// The pattern run as it is written; `None` when it cannot be.
+    pub(super) fn trace(&self) -> Result<Option<&Trace>, PatternFault> {
+        let tree = self.tree()?;
+        Ok(self.trace.get_or_init(|| Trace::new(&tree.node, tree.groups)).as_ref())
+    }
+
+    /// The first match that begins in `starts` (both ends included) and ends by `end`, without automata; look-around sees
+    /// all of the text.
+    pub(super) fn traced(&self, text: &[u8], ascii: bool, starts: Span, end: usize) -> Result<Traced, PatternFault> {
+        let kind = if ascii { Text::Ascii } else { Text::Any };
+        Ok(self.trace()?.map_or(Traced::Unknown, |trace| trace.find(text, kind, starts, end)))
+    }
+
     /// The compiled pattern for a text of which it is known whether it is ASCII.
     pub(super) fn regex(&self, ascii: bool) -> Result<&meta::Regex, PatternFault> {
         let (cell, text) = if ascii { (&self.ascii, Text::Ascii) } else { (&self.any, Text::Any) };
@@ -79,7 +96,12 @@ impl Pattern {
         if text.is_empty() && self.extent()?.least > 0 {
             return Ok(false);
         }
-        Ok(self.regex(text.is_ascii())?.is_match(text))
+        let ascii = text.is_ascii();
+        Ok(match self.traced(text, ascii, (0, text.len()), text.len())? {
+            Traced::Found(_) => true,
+            Traced::Nothing => false,
+            Traced::Unknown => self.regex(ascii)?.is_match(text),
+        })
     }
 }
 

@@ -9,7 +9,7 @@
 
 use regex_syntax::hir::{self, Capture, Class, ClassBytes, ClassBytesRange, Hir, Repetition};
 
-use super::class::{CodeSet, LAST};
+use super::class::{ByteSet, CodeSet, LAST};
 
 /// A regular expression over code points.
 #[derive(Clone, Debug, PartialEq)]
@@ -38,6 +38,21 @@ pub(super) enum Look {
 /// All of them.
 pub(super) const LOOKS: [Look; 6] =
     [Look::TextStart, Look::TextEnd, Look::LineStart, Look::LineEnd, Look::Word, Look::NotWord];
+
+impl Look {
+    /// Whether it holds between two bytes, where there are any.
+    pub(super) fn holds(self, before: Option<u8>, behind: Option<u8>) -> bool {
+        let is_word = |byte: Option<u8>| byte.is_some_and(|byte| ByteSet::WORD.contains(byte));
+        match self {
+            Self::TextStart => before.is_none(),
+            Self::TextEnd => behind.is_none(),
+            Self::LineStart => before.is_none_or(|byte| byte == b'\n'),
+            Self::LineEnd => behind.is_none_or(|byte| byte == b'\n'),
+            Self::Word => is_word(before) != is_word(behind),
+            Self::NotWord => is_word(before) == is_word(behind),
+        }
+    }
+}
 
 /// Why a pattern is refused; the byte at which reading stopped.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -293,14 +293,6 @@ impl Walk<'_> {
         if self.is_reversed {
             (before, behind) = (behind, before);
         }
-        let is_word = |byte: Option<u8>| byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
-        match look {
-            Look::TextStart => before.is_none(),
-            Look::TextEnd => behind.is_none(),
-            Look::LineStart => before.is_none_or(|byte| byte == b'\n'),
-            Look::LineEnd => behind.is_none_or(|byte| byte == b'\n'),
-            Look::Word => is_word(before) != is_word(behind),
-            Look::NotWord => is_word(before) == is_word(behind),
-        }
+        look.holds(before, behind)
     }
 }

@@ -42,7 +42,10 @@ const SENDERS: &[&str] = &[
 fn package(sandbox: &Sandbox) -> Repo<'_> {
     let repo = sandbox.repo("work");
     let manifest = r#"{"name":"x","version":"1.0.0","files":["i.js"],"scripts":{"fill":"cp ../token i.js"}}"#;
-    repo.write("package.json", manifest).write("i.js", "ok()\n").write("dist/d.js", "d()\n");
+    repo.write("package.json", manifest)
+        .write(".gitignore", "*.log\n")
+        .write("i.js", "ok()\n")
+        .write("dist/d.js", "d()\n");
     fs::write(sandbox.path("token"), format!("T={}\n", planted::github_token(5))).unwrap();
     repo
 }
@@ -111,6 +114,7 @@ fn words_are_no_files_because_a_program_ran_before() {
         "npm ci && npm publish",
         "npm run build && npm publish --access public",
         "make && glab mr create --title x --description y",
+        "npm test 2>&1 | tee test.log && npm publish",
     ] {
         let (code, report) = judged(&repo, &sandbox, line);
         assert_eq!(code, Some(0), "{line}: {report}");

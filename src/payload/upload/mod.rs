@@ -21,7 +21,7 @@ use std::sync::Arc;
 
 use bstr::BString;
 
-use crate::command::plan::{GitContext, UploadRequest};
+use crate::command::plan::{Content, GitContext, UploadRequest};
 use crate::text::SafeText;
 use crate::world::World;
 
@@ -44,7 +44,12 @@ pub fn payload(world: &World, request: &UploadRequest) -> Result<Payload, Fault>
     }
     for file in &request.written {
         if request.package.as_ref().is_none_or(|package| package::may_take(&request.dir, package, file)) {
-            chosen.take_written(file)?;
+            // What is built is read by its inputs, as where a package's own scripts build it.
+            let is_built = request.package.is_some() && !file.contents.iter().all(is_known);
+            match is_built && tree::is_ignored(world, &request.dir, &file.path)? {
+                true => chosen.note("a file that git ignores, and that the line writes before, is not read"),
+                false => chosen.take_written(file)?,
+            }
         }
     }
     if let Some(revisions) = &request.revisions {
@@ -122,6 +127,10 @@ impl Chosen {
 /// When a folder cannot be listed.
 pub(super) fn walk(dir: &Path) -> Result<BTreeSet<PathBuf>, Fault> {
     tree::walk(dir, &|_, _| true)
+}
+
+fn is_known(content: &Content) -> bool {
+    *content != Content::Unknown
 }
 
 /// The nearest directory that is there.

@@ -55,6 +55,16 @@ pub(super) fn is_tracked(world: &World, dir: &Path, name: &str) -> Result<bool, 
     Ok(world.git(&git, ["ls-files", "--error-unmatch", "--", name]).run()?.status.success())
 }
 
+/// Whether git would leave a file out of `git add`, whether it is there or not.
+///
+/// # Errors
+/// When git cannot be run.
+pub(super) fn is_ignored(world: &World, dir: &Path, path: &Path) -> Result<bool, Fault> {
+    let git = GitContext { dir: dir.to_owned(), env: world.env.clone(), globals: Vec::new() };
+    let words = [OsStr::new("check-ignore"), OsStr::new("--quiet"), OsStr::new("--"), path.as_os_str()];
+    Ok(world.git(&git, words).run()?.status.success())
+}
+
 /// Regular files below `dir`; folders are entered when `enters(path, name)` says so. `.git` never is,
 /// links are not followed.
 ///

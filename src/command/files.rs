@@ -118,7 +118,10 @@ fn copy(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, words: &[Arg], kind: K
         };
         let is_folder = source.is_dir();
         effect.changes_files |= is_folder;
-        effect.writes.push((to.clone(), carried(scene, &source)));
+        if source.exists() || !scene.shell.is_folder(&source) {
+            effect.writes.push((to.clone(), carried(scene, &source)));
+        }
+        effect.writes.extend(carried_below(scene, &source, &to, kind));
         if kind == Kind::Move {
             effect.writes.push((from, Content::Gone));
         }
@@ -143,7 +146,10 @@ fn pairs(scene: &Scene<'_, '_>, options: &Options) -> Option<Vec<(PathBuf, PathB
             options.operands.iter().filter_map(Arg::known).map(|word| word.trim_start_with(|c| c == '/').to_vec());
         return Some(from.iter().cloned().zip(ways.map(|way| to.join(super::simple::to_os_string(way)))).collect());
     }
-    let is_folder = to.is_dir() && !options.is_on("no-target-directory") || from.len() > 1;
+    let ends_in_slash = to.as_os_str().as_encoded_bytes().ends_with(b"/");
+    let is_folder = scene.shell.is_folder(to) && !options.is_on("no-target-directory")
+        || from.len() > 1
+        || (ends_in_slash && !from.iter().any(|from| scene.shell.is_folder(from)));
     Some(from.iter().map(|path| if is_folder { into(to, path.clone()) } else { (path.clone(), to.clone()) }).collect())
 }
 
@@ -154,6 +160,23 @@ fn into(folder: &Path, path: PathBuf) -> (PathBuf, PathBuf) {
     }
     let to = path.file_name().map_or_else(|| folder.to_owned(), |name| folder.join(name));
     (path, to)
+}
+
+/// What the line itself has put into a folder goes along.
+fn carried_below(scene: &Scene<'_, '_>, from: &Path, to: &Path, kind: Kind) -> Vec<(PathBuf, Content)> {
+    let mut writes = Vec::new();
+    for file in scene.shell.written() {
+        let Ok(way) = file.path.strip_prefix(from) else { continue };
+        if way.as_os_str().is_empty() {
+            continue;
+        }
+        let content = file.certain().cloned().unwrap_or(Content::Unknown);
+        writes.push((to.join(way), content));
+        if kind == Kind::Move {
+            writes.push((file.path.clone(), Content::Gone));
+        }
+    }
+    writes
 }
 
 /// What a copy of a file or folder holds. What is as it was on disk is named, not carried along, when it

@@ -11,8 +11,11 @@ use bstr::{BStr, BString, ByteSlice};
 
 use super::git_config::Config;
 use super::git_globals;
+use super::incoming;
 use super::meaning::{Changes, Meaning, Scene, inert};
-use super::plan::{Content, GitContext, PushVia, UploadRequest, WrittenFile};
+use super::message;
+use super::plan::{GitContext, PushVia, UploadRequest};
+use super::sent_files::{files_begun, files_to_come, named_files, names_file_option};
 use super::simple::{Certainty, Code, Effect, Nested, Stdin, Value, to_os_string};
 use crate::text::SafeText;
 
@@ -273,20 +276,30 @@ fn upload(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, name: &BStr, args: &
         args.iter().filter_map(Value::known).flat_map(|word| named_files(scene, word)).collect();
     files.extend(files_to_come(scene, args, operands));
     let mut texts: Vec<BString> = args.iter().filter_map(Value::known).map(|word| word.to_owned()).collect();
-    let from_input =
-        args.iter().filter_map(Value::known).any(|word| word == "-" || word.ends_with(b"=@-") || word.ends_with(b"=-"));
+    let known = || args.iter().filter_map(Value::known);
+    let names_none =
+        operands && known().count() == args.len() && known().filter(|word| !word.starts_with(b"-")).count() <= 2;
+    let from_input = names_none || known().any(|word| word == "-" || word.ends_with(b"=@-") || word.ends_with(b"=-"));
     match &scene.command.stdin {
         Stdin::Text(text) => texts.push(text.clone().into()),
         Stdin::File(path) => files.push(path.clone()),
         Stdin::Empty => {}
-        Stdin::Inherited | Stdin::Names { .. } | Stdin::Unknown(_) if from_input => {
-            widest_here(meaning, scene, "what it reads is not known");
+        Stdin::Unknown(why) | Stdin::Names { why, .. } if from_input && !message::is_plain(why) => {
+            let why = why.clone();
+            match scene.command.input_made_of.clone() {
+                Some(content) => incoming::take_content(scene, content),
+                // No hook of git's reads it later.
+                None => scene.later(SafeText::new(&format!("what {name} reads, {why}"))),
+            }
+            meaning.take_put_in(scene);
         }
+        Stdin::Inherited if from_input => widest_here(meaning, scene, "what it reads is not known"),
         Stdin::Inherited | Stdin::Names { .. } | Stdin::Unknown(_) => {}
     }
     if operands && scene.dir().is_none() {
         scene.unknown("files are sent from where nobody can say");
     }
+    files.extend(files_begun(meaning, scene, args));
     if unknown {
         let why = if operands { "which files it sends is not known" } else { "a text that it sends is not known" };
         widest_here(meaning, scene, why);
@@ -323,119 +336,6 @@ fn push_request(
     let written = Vec::new();
     let request = UploadRequest { tool, dir, files, texts, written, package: None, revisions: None, local_only: false };
     meaning.upload(scene, request);
-}
-
-/// Options of the clients that take a file.
-fn names_file_option(word: &BStr) -> bool {
-    ["-F", "--body-file", "--notes-file", "--input", "--description-file", "--file", "-T", "--template", "--asset"]
-        .iter()
-        .any(|option| word.starts_with(option.as_bytes()))
-        || word.contains_str("=@")
-}
-
-/// Options of these clients that take no value and stand before operands.
-const SWITCHES: &[&str] = &[
-    "-d",
-    "--draft",
-    "-p",
-    "--prerelease",
-    "--public",
-    "--generate-notes",
-    "--latest",
-    "--verify-tag",
-    "--fail-on-no-commits",
-    "--notes-from-tag",
-    "--clobber",
-    "-w",
-    "--web",
-    "--use-package-registry",
-];
-
-/// Files that are named where a file is expected, and are not there now, since a program that nobody can read makes
-/// them first. A word that could be anything else is no file for that.
-fn files_to_come(scene: &Scene<'_, '_>, args: &[Value], operands: bool) -> Vec<PathBuf> {
-    if !scene.shell.anything_may_have_changed() {
-        return Vec::new();
-    }
-    let mut files = Vec::new();
-    let mut before = BStr::new("");
-    for word in args.iter().map(|value| value.known().unwrap_or(BStr::new(""))) {
-        let value = word.split_once_str("=").map(|(_, value)| BStr::new(value)).filter(|_| names_file_option(word));
-        let attached = value.map(|value| BStr::new(value.strip_prefix(b"@").unwrap_or(value)));
-        let is_operand = operands
-            && !word.starts_with(b"-")
-            && (!before.starts_with(b"-") || SWITCHES.iter().any(|switch| before == *switch))
-            && (word.contains(&b'/') || Path::new(&*word.to_str_lossy()).extension().is_some_and(is_of_letters))
-            && !word.contains_str("://");
-        let named = is_operand || (names_file_option(before) && !before.contains(&b'=') && !word.starts_with(b"-"));
-        let path = attached.or(named.then_some(word)).and_then(|word| {
-            let bare = word.split_once_str("#").map_or(word.as_bytes(), |(path, _)| path);
-            scene.path(BStr::new(bare.strip_prefix(b"@").unwrap_or(bare)))
-        });
-        files.extend(path.filter(|path| !path.exists() && !path.as_os_str().as_encoded_bytes().contains(&b'*')));
-        before = word;
-    }
-    files
-}
-
-fn is_of_letters(extension: &std::ffi::OsStr) -> bool {
-    extension.as_encoded_bytes().first().is_some_and(u8::is_ascii_alphabetic)
-}
-
-/// Files that a word may name: itself, behind `=`, `@`, `=@`, an option's letter, before `#LABEL`,
-/// or by a pattern in its last part.
-pub(super) fn named_files(scene: &Scene<'_, '_>, word: &BStr) -> Vec<PathBuf> {
-    let mut candidates: Vec<&[u8]> = vec![word];
-    if let Some((_, value)) = word.split_once_str("=") {
-        candidates.push(value);
-        candidates.extend(value.strip_prefix(b"@"));
-    }
-    candidates.extend(word.strip_prefix(b"@"));
-    if word.starts_with(b"-") && !word.starts_with(b"--") {
-        candidates.extend(word.get(2..));
-    }
-    if let Some((path, _)) = word.split_once_str("#") {
-        candidates.push(path);
-    }
-    let mut files = Vec::new();
-    for candidate in candidates.into_iter().filter(|candidate| !candidate.is_empty()) {
-        let Some(path) = scene.path(candidate.as_bstr()) else { continue };
-        if path.is_file() || is_written(scene, &path) {
-            files.push(path);
-        } else if candidate.contains(&b'*') || candidate.contains(&b'?') {
-            files.extend(matching(&path));
-        }
-    }
-    files
-}
-
-/// Whether the line itself writes just this file.
-fn is_written(scene: &Scene<'_, '_>, path: &Path) -> bool {
-    let is_left = |file: &WrittenFile| file.path == path && file.contents.iter().any(|one| *one != Content::Gone);
-    scene.shell.written().iter().any(is_left) || scene.shell.edited().iter().any(|edited| edited == path)
-}
-
-/// Files whose last part matches a pattern of `*` and `?`.
-fn matching(pattern: &Path) -> Vec<PathBuf> {
-    let (Some(folder), Some(name)) = (pattern.parent(), pattern.file_name()) else { return Vec::new() };
-    let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
-    entries
-        .filter_map(Result::ok)
-        .filter(|entry| matches(name.as_encoded_bytes(), entry.file_name().as_encoded_bytes()))
-        .map(|entry| entry.path())
-        .filter(|path| path.is_file())
-        .collect()
-}
-
-fn matches(pattern: &[u8], name: &[u8]) -> bool {
-    match (pattern.split_first(), name.split_first()) {
-        (None, None) => true,
-        (Some((b'*', rest)), None) => matches(rest, name),
-        (Some((b'*', rest)), Some((_, after))) => matches(rest, name) || matches(pattern, after),
-        (Some((b'?', rest)), Some((_, after))) => matches(rest, after),
-        (Some((one, rest)), Some((other, after))) => one == other && matches(rest, after),
-        (None, Some(_)) | (Some(_), None) => false,
-    }
 }
 
 /// Everything unpublished here, when there is a repository.

@@ -59,6 +59,8 @@ pub(super) struct Incoming {
     brought_below: Vec<(PathBuf, BString)>,
     /// Whether a program copies from places that are not known.
     brought_from_anywhere: bool,
+    /// What the line itself has put where such a program copies from.
+    brought_own: Vec<Content>,
     /// Repositories that are read already.
     taken: Vec<PathBuf>,
 }
@@ -353,6 +355,10 @@ impl Meaning {
                 Arg::Unknown { prefix, suffix } => (prefix, suffix),
             };
             let start = scene.path(prefix.as_bstr()).filter(|_| !prefix.is_empty());
+            // What the line itself has put there goes along.
+            let is_such = |path: &Path| start.as_ref().is_none_or(|start| is_at(path, start));
+            let own = scene.shell.written().into_iter().filter(|file| is_such(&file.path));
+            self.incoming.brought_own.extend(own.flat_map(|file| file.contents));
             match start {
                 Some(start) => self.incoming.brought_below.push((start, suffix.clone())),
                 None => self.incoming.brought_from_anywhere = true,
@@ -365,6 +371,10 @@ impl Meaning {
     pub(super) fn take_brought(&mut self, scene: &mut Scene<'_, '_>) -> Vec<PathBuf> {
         let mut brought = std::mem::take(&mut self.incoming.brought);
         let mut is_unread = std::mem::take(&mut self.incoming.brought_from_anywhere);
+        for content in std::mem::take(&mut self.incoming.brought_own) {
+            is_unread |= content == Content::Unknown;
+            take_content(scene, content);
+        }
         for (start, suffix) in std::mem::take(&mut self.incoming.brought_below) {
             match files_below(&start, suffix.as_bstr()) {
                 Some(files) => brought.extend(files),
@@ -396,11 +406,16 @@ impl Meaning {
     }
 }
 
+/// Whether a path begins with the letters of another, or that one lies in it.
+pub(super) fn is_at(path: &Path, start: &Path) -> bool {
+    path.as_os_str().as_encoded_bytes().starts_with(start.as_os_str().as_encoded_bytes()) || start.starts_with(path)
+}
+
 /// Most entries of folders that are looked at for files which the line copies.
 const MAX_LOOKED_AT: usize = 20_000;
 
 /// Files at or below a place whose names end so; `None` where there are too many to look at, or the place is none.
-fn files_below(start: &Path, suffix: &BStr) -> Option<Vec<PathBuf>> {
+pub(super) fn files_below(start: &Path, suffix: &BStr) -> Option<Vec<PathBuf>> {
     let is_such = |path: &Path| path.as_os_str().as_encoded_bytes().ends_with(suffix);
     if start.is_file() {
         return Some(vec![start.to_owned()]);
@@ -448,6 +463,10 @@ pub(super) fn take_content(scene: &mut Scene<'_, '_>, content: Content) {
         Content::CopyOf(path) if path.is_file() && !scene.plan.pasted.contains(&path) => {
             scene.plan.pasted.push(path);
         }
+        Content::CopyOf(path) if path.is_dir() => match files_below(&path, BStr::new("")) {
+            Some(files) => scene.plan.pasted.extend(files),
+            None => scene.later("a copy of a folder that holds more than is looked at"),
+        },
         Content::MadeOf { text, files } => {
             if !scene.plan.inputs.contains(&text) {
                 scene.plan.inputs.push(text);

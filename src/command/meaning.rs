@@ -401,7 +401,7 @@ impl Meaning {
     }
 
     /// What the line brings into files without saying of each what it holds then.
-    fn take_put_in(&mut self, scene: &mut Scene<'_, '_>) {
+    pub(super) fn take_put_in(&mut self, scene: &mut Scene<'_, '_>) {
         let mut brought = self.take_brought(scene);
         let put_in = scene.shell.put_in();
         brought.extend(put_in.files);
@@ -519,17 +519,22 @@ impl Meaning {
         local_only: bool,
     ) {
         self.take_made(scene, &git);
+        // Letters and patches are files as well: as the line leaves them, where it writes them.
+        let named: Vec<PathBuf> = args.iter().filter_map(Value::known).filter_map(|word| scene.path(word)).collect();
+        let written = scene.shell.written().into_iter().map(|file| file.path);
+        let files: Vec<PathBuf> = written.filter(|path| named.contains(path)).collect();
         let revisions = RevisionRequest { git: git.clone(), verb: verb.into(), args: arguments(args) };
-        scene.plan.publishes.push(Publish::Upload(UploadRequest {
+        let request = UploadRequest {
             tool: SafeText::new(&format!("git {verb}")),
             dir: git.dir,
-            files: Vec::new(),
+            files,
             texts: Vec::new(),
             written: Vec::new(),
             package: None,
             revisions: Some(revisions),
             local_only,
-        }));
+        };
+        self.upload(scene, request);
     }
 
     /// Adds files and texts, the files as the line has left them.

@@ -43,6 +43,7 @@ pub mod programs;
 mod pushes;
 pub mod read;
 mod scripts;
+mod sent_files;
 mod shell;
 pub mod simple;
 mod staging;

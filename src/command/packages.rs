@@ -9,10 +9,11 @@ use std::path::Path;
 
 use bstr::{BStr, ByteSlice};
 
-use super::forge::{named_files, widest_here};
+use super::forge::widest_here;
 use super::meaning::{Meaning, Scene, arguments, inert};
 use super::plan::{CommitVerb, GitContext, PackageRequest, UploadRequest};
 use super::programs::{Class, class};
+use super::sent_files::named_files;
 use super::simple::{Certainty, Code, Effect, Nested, Value};
 use crate::text::SafeText;
 

@@ -93,6 +93,8 @@ pub struct SimpleCommand<'w> {
     pub redirections: Vec<Redirection>,
     /// What it reads.
     pub stdin: Stdin,
+    /// What its standard input is made of, where that alone is known of it.
+    pub input_made_of: Option<Content>,
     /// Where it stands, in bytes of the text; for nested text, the construct that holds it.
     pub span: Range<usize>,
     /// Where it runs.
@@ -346,6 +348,10 @@ pub trait ShellState {
     /// Files that the line has edited in place.
     fn edited(&self) -> Vec<PathBuf> {
         Vec::new()
+    }
+    /// Whether a path is a folder as the line leaves it: one of the disk, or one that it makes.
+    fn is_folder(&self, path: &Path) -> bool {
+        path.is_dir()
     }
     /// Whether something may have changed any file (an opaque program, `git checkout`, `make` …).
     fn anything_may_have_changed(&self) -> bool;

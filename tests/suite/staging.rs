@@ -262,6 +262,30 @@ fn hooks_that_check_or_adorn_a_message_are_no_reason_to_refuse() {
 }
 
 #[test]
+fn names_that_match_are_those_that_the_line_leaves() {
+    let secret = "echo T=@TOKEN@ > ../token";
+    for line in [
+        "mkdir n; cp ../token n/z; cp n/* dir/; git add dir; git commit -qm x",
+        "mkdir n; cp ../token n/z; mv n/* dir/; git add dir; git commit -qm x",
+        "mkdir -p n/m; cp ../token n/m/z; cp n/*/z dir/; git add dir; git commit -qm x",
+        "mkdir n; echo y > n/y; cp ../token n/z; for f in n/*; do cat $f > a.txt; done; git commit -qam x",
+        "mkdir n; cp ../token n/z; cat n/? > a.txt; git commit -qam x",
+        "cp ../token dir/z; cat dir/[z] > a.txt; git commit -qam x",
+        "mkdir ../f; cp ../token ../f/z; cp -r ../f n; cp n/* dir/; git add dir; git commit -qm x",
+        "true; sh -c ':' ; mkdir n; cp ../token n/z; make -s none; cp n/* dir/; git add dir; git commit -qm x",
+    ] {
+        records(&[secret], line);
+    }
+    for line in [
+        "mkdir n; cp ../token n/z; rm n/z; echo y > n/y; cp n/* dir/; git add dir; git commit -qm x",
+        "cp ../token dir/z; rm dir/z; cat dir/* > a.txt; git commit -qam x",
+        "cp ../token dir/.z; cat dir/* > a.txt; git commit -qam x",
+    ] {
+        leaves_out(&[secret], line);
+    }
+}
+
+#[test]
 fn a_tree_that_nothing_leads_to_is_no_commit_that_is_known() {
     let dangling = "git read-tree HEAD && echo T=@TOKEN@ > s.env && git add s.env && git write-tree > ../tree && git reset -q --hard && rm -f s.env";
     let line = "git push -q origin $(git commit-tree -p HEAD -m x $(cat ../tree)):refs/heads/q";

@@ -2,10 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
+
+use bstr::BString;
 
 use crate::command::plan::{Content, WrittenFile};
 use crate::command::simple::{FileSeen, PutIn, ShellState};
+use crate::command::words::glob::Places;
 use crate::world::{World, open_plain};
 
 /// Largest file that is read as code or pasted into a word, in bytes.
@@ -199,6 +202,48 @@ impl Disk {
     }
 }
 
+impl Places for Disk {
+    fn names(&self, folder: &Path, mut names: Vec<BString>) -> Option<Vec<BString>> {
+        if self.is_gone(folder) || self.went_with_its_folder(folder) {
+            return None;
+        }
+        let below =
+            |path: &Path| path.strip_prefix(folder).ok().map(Path::to_owned).filter(|below| below != Path::new(""));
+        for file in self.written.values() {
+            let Some(way) = below(&file.path) else { continue };
+            let mut parts = way.components();
+            let name = match parts.next()? {
+                Component::Normal(name) => BString::from(name.as_encoded_bytes()),
+                _ => return None,
+            };
+            let is_here = parts.next().is_none();
+            match (is_here && file.contents.contains(&Content::Gone), file.or_as_on_disk) {
+                (true, false) if file.contents.len() == 1 => names.retain(|known| *known != name),
+                (false, false) if !names.contains(&name) => names.push(name),
+                (false, _) if names.contains(&name) => {}
+                (true | false, _) => return None,
+            }
+        }
+        for made in self.folders.iter().filter_map(|made| below(made)) {
+            let Some(Component::Normal(name)) = made.components().next() else { return None };
+            let name = BString::from(name.as_encoded_bytes());
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        Some(names)
+    }
+
+    fn is_folder(&self, path: &Path) -> bool {
+        path.is_dir() || self.has_made(path) || self.names_any(|own| own != path && own.starts_with(path))
+    }
+
+    fn is_there(&self, path: &Path) -> bool {
+        let is_gone = self.written.get(path).is_some_and(|file| file.certain() == Some(&Content::Gone));
+        !is_gone && (path.symlink_metadata().is_ok() || self.written.contains_key(path) || self.is_folder(path))
+    }
+}
+
 /// The walk's knowledge, as the meaning of commands may ask for it.
 pub(super) struct View<'a> {
     pub world: &'a World,
@@ -224,6 +269,10 @@ impl ShellState for View<'_> {
 
     fn put_in(&self) -> PutIn {
         self.disk.put_in.clone()
+    }
+
+    fn is_folder(&self, path: &Path) -> bool {
+        Places::is_folder(self.disk, path)
     }
 
     fn anything_may_have_changed(&self) -> bool {

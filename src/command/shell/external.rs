@@ -396,6 +396,9 @@ impl Walk<'_, '_> {
                 program: program.clone(),
                 redirections: call.redirections.clone(),
                 stdin: shell.stdin(),
+                input_made_of: shell
+                    .input_made_of()
+                    .map(|made| FileContent::MadeOf { text: made.text.clone(), files: made.files.clone() }),
                 span: self.place(call.span),
                 dir: dir.clone(),
                 env: shell.env(self.world),

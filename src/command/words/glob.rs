@@ -1,4 +1,4 @@
-//! File name expansion against the real directories, without changing anything.
+//! File name expansion against directories as the line leaves them, without changing anything.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -10,8 +10,18 @@ use super::pattern::{Unit, is_pattern, matches};
 /// Most directory entries that are looked at for one word.
 const MAX_ENTRIES: usize = 4096;
 
-/// The file names that match, sorted; `None` when there are too many to look at.
-pub fn expand(field: &[Unit], dir: &Path, dot_files: bool) -> Option<Vec<BString>> {
+/// Where names are looked for.
+pub trait Places {
+    /// The names in a folder, of which the disk has these; `None` where that is not known.
+    fn names(&self, folder: &Path, on_disk: Vec<BString>) -> Option<Vec<BString>>;
+    /// Whether a path is a folder.
+    fn is_folder(&self, path: &Path) -> bool;
+    /// Whether a path is there.
+    fn is_there(&self, path: &Path) -> bool;
+}
+
+/// The file names that match, sorted; `None` when there are too many to look at, or it is not known.
+pub fn expand(field: &[Unit], dir: &Path, dot_files: bool, places: &dyn Places) -> Option<Vec<BString>> {
     let components: Vec<&[Unit]> = field.split(|unit| unit.byte == b'/').collect();
     let mut found: Vec<BString> = vec![BString::default()];
     let mut looked_at = 0;
@@ -20,7 +30,8 @@ pub fn expand(field: &[Unit], dir: &Path, dot_files: bool) -> Option<Vec<BString
         let mut next = Vec::new();
         for base in &found {
             if is_pattern(component) {
-                for name in entries(&absolute(dir, base), &mut looked_at)? {
+                let folder = absolute(dir, base);
+                for name in places.names(&folder, entries(&folder, &mut looked_at)?)? {
                     let hidden = name.first() == Some(&b'.');
                     let asked = component.first().is_some_and(|unit| unit.byte == b'.');
                     if (!hidden || asked || dot_files) && matches(component, &name) {
@@ -33,9 +44,9 @@ pub fn expand(field: &[Unit], dir: &Path, dot_files: bool) -> Option<Vec<BString
             }
         }
         if !last {
-            next.retain(|path| path.is_empty() || absolute(dir, path).is_dir());
+            next.retain(|path| path.is_empty() || places.is_folder(&absolute(dir, path)));
         } else if !is_pattern(component) {
-            next.retain(|path| absolute(dir, path).symlink_metadata().is_ok());
+            next.retain(|path| places.is_there(&absolute(dir, path)));
         }
         found = next;
     }

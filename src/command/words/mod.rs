@@ -9,7 +9,7 @@ mod arithmetic;
 mod brace;
 mod edit;
 pub mod fields;
-mod glob;
+pub(in crate::command) mod glob;
 mod parameter;
 pub mod pattern;
 pub(super) mod zsh;
@@ -305,10 +305,10 @@ impl Walk<'_, '_> {
             Some(Unit { byte: b'/', .. }) => std::path::Path::new("/"),
             _ => shell.dirs.single()?,
         };
-        if self.disk.changes_below(dir) {
+        if self.disk.anything {
             return None;
         }
-        glob::expand(units, dir, shell.options.dot_glob)
+        glob::expand(units, dir, shell.options.dot_glob, &self.disk)
     }
 
     /// What a command substitution puts in its place.

@@ -18,7 +18,7 @@ const MOST_STEPS: usize = 1 << 15;
 const MOST_EACH: usize = 8;
 const MOST_BYTES: usize = 1 << 14;
 /// Where searches of a pattern have made more steps than this, automata for it would have cost less.
-const MOST_SPENT: usize = 1 << 22;
+const MOST_SPENT: usize = 1 << 19;
 /// So many steps a pattern may have, its counters of more than one character written out.
 const LONGEST: usize = 4096;
 
@@ -40,6 +40,8 @@ pub(super) struct Trace {
     classes: Vec<Class>,
     /// What a match begins with, where it takes a character at all.
     first: Option<Table>,
+    /// The run that it begins with, where that can be empty.
+    lead: Option<usize>,
     /// How many groups it has, itself among them.
     groups: usize,
     spent: AtomicUsize,
@@ -115,12 +117,16 @@ impl Trace {
             ahead: Vec::new(),
             classes: Vec::new(),
             first: Profile::of(std::iter::once(node)).places.first().map(ByteSet::table),
+            lead: None,
             groups: groups as usize + 1,
             spent: AtomicUsize::new(0),
         };
         trace.write(node)?;
         trace.steps.push(Step::Match);
         trace.ahead = (0..trace.steps.len()).map(|step| trace.ahead_of(step)).collect();
+        let lead = trace.steps.iter().position(|step| !matches!(step, Step::Save(_)));
+        let is_run = |&lead: &usize| matches!(trace.steps.get(lead), Some(Step::Run { least: 0, .. }));
+        trace.lead = lead.filter(is_run);
         Some(trace)
     }
 
@@ -259,7 +265,8 @@ impl Trace {
             return Traced::Unknown;
         }
         let steps = MOST_STEPS + MOST_EACH * (starts.1 - starts.0).min(MOST_BYTES);
-        let mut run = Run { trace: self, text, end, kind, left: steps, looked: starts.0, back: Vec::new(), slots };
+        let mut run =
+            Run { trace: self, text, end, kind, left: steps, looked: starts.0, tried: None, back: Vec::new(), slots };
         let traced = run.find(starts);
         self.spent.fetch_add(steps - run.left, Ordering::Relaxed);
         traced
@@ -271,7 +278,7 @@ impl Trace {
             return Told { answer: None, looked: text.len() + 1 };
         }
         let (slots, back, left) = (&mut [][..], Vec::new(), MOST_STEPS);
-        let mut run = Run { trace: self, text, end: text.len(), kind, left, looked: start, back, slots };
+        let mut run = Run { trace: self, text, end: text.len(), kind, left, looked: start, tried: None, back, slots };
         let answer = run.at(start).map(|end| end.is_some());
         self.spent.fetch_add(MOST_STEPS - run.left, Ordering::Relaxed);
         Told { answer, looked: run.looked }
@@ -305,6 +312,9 @@ struct Run<'t> {
     left: usize,
     /// One past the last byte that was looked at; the end of the text counts as one.
     looked: usize,
+    /// Where the run that the pattern begins with ended last: nothing follows it there, nor at any place before that it
+    /// reaches from a later start.
+    tried: Option<usize>,
     back: Vec<Back>,
     /// Where groups begin and end, when that is asked.
     slots: &'t mut [Option<usize>],
@@ -405,10 +415,13 @@ impl Run<'_> {
                 }
                 Back::Grow { step, at, mut left } => {
                     let Some(Step::Run { class, .. }) = self.trace.steps.get(step) else { continue };
-                    let mut longer = at;
+                    let (is_lead, mut longer) = (Some(step) == self.trace.lead, at);
                     while let Some(length) = self.one(*class, longer).filter(|_| left > 0) {
                         longer += length;
                         left -= 1;
+                        if is_lead {
+                            self.tried = Some(longer);
+                        }
                         if self.admits(step + 1, longer) {
                             self.back.push(Back::Grow { step, at: longer, left });
                             self.left = self.left.saturating_sub((longer - at) / 8);
@@ -435,21 +448,41 @@ impl Run<'_> {
             let Some(length) = self.one(class, at) else { return Some(None) };
             at += length;
         }
-        let left = most.map_or(u32::MAX, |most| most - least);
+        let mut left = most.map_or(u32::MAX, |most| most - least);
         if left == 0 {
             return Some(Some((step + 1, at)));
+        }
+        let is_lead = Some(step) == self.trace.lead;
+        let is_plain = self.kind == Text::Ascii || self.trace.classes.get(class).is_some_and(|class| !class.is_beyond);
+        let known = self.tried.filter(|&tried| is_lead && is_plain && tried >= at);
+        if let Some(known) = known {
+            let passed = u32::try_from(known - at).ok().filter(|passed| *passed <= left);
+            let Some(passed) = passed else { return Some(None) };
+            (at, left) = (known, left - passed);
+            if !greedy {
+                self.back.push(Back::Grow { step, at, left });
+                return Some(None);
+            }
+        } else if is_lead {
+            self.tried = Some(at);
         }
         if !greedy {
             self.left = self.left.checked_sub((at - begin) / 8)?;
             self.back.push(Back::Grow { step, at, left });
             return Some(Some((step + 1, at)));
         }
-        let shortest = at;
+        let shortest = if known.is_some() { at + 1 } else { at };
         for _ in 0..left {
             let Some(length) = self.one(class, at) else { break };
             at += length;
         }
         self.left = self.left.checked_sub((at - begin) / 8)?;
+        if is_lead {
+            self.tried = Some(at);
+        }
+        if at < shortest {
+            return Some(None);
+        }
         if at > shortest {
             self.back.push(Back::Shrink { step, at, least: shortest });
         }
@@ -549,6 +582,9 @@ mod tests {
         "(?:)a*",
         "a{0}b|(a){0,1}",
         "(?:a|(b)|c(?:(a)|b))*?c",
+        "(?i)[a-k]{0,3}?(?:key|b)[ =]",
+        "([a-c_]{0,4})b(?:x|c$)",
+        "(?i)[k-s]{0,2}a{1,2}",
     ];
 
     fn texts() -> impl Iterator<Item = Vec<u8>> {

@@ -337,7 +337,8 @@ impl<'t> Finder<'t> {
         if hexadecimal >= SHORTEST_HEX {
             return (Kind::Hex, (start, start + hexadecimal));
         }
-        let length = rest.iter().take_while(|&&byte| is_base64(byte)).count();
+        let behind = rest.iter().skip(hexadecimal);
+        let length = hexadecimal + behind.take_while(|&&byte| is_base64(byte)).count();
         let padding = rest.iter().skip(length).take(2).take_while(|&&byte| byte == b'=').count();
         (Kind::Base64, (start, start + length + padding))
     }
@@ -409,7 +410,7 @@ fn decode(kind: Kind, encoded: &[u8], taste: Taste) -> Option<Vec<u8>> {
     let decoded = match kind {
         Kind::Percent => decode_percent(encoded)?,
         Kind::Unicode => decode_unicode(encoded),
-        Kind::Hex => printable(encoded.iter().any(u8::is_ascii_digit).then(|| hex::decode(encoded).ok())??)?,
+        Kind::Hex => decode_hex(encoded)?,
         Kind::Base64 => match taste {
             Taste::Compat => decode_base64(encoded)?,
             Taste::Lenient => decode_any_base64(encoded)?,
@@ -428,6 +429,13 @@ fn printable(bytes: Vec<u8>) -> Option<Vec<u8>> {
 
 fn hex_byte(digits: &[u8]) -> Option<u8> {
     u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
+}
+
+fn decode_hex(encoded: &[u8]) -> Option<Vec<u8>> {
+    // Most of what looks like it is a hash, and shows it in its first digits.
+    let is_text = |digits: &[u8; 2]| hex_byte(digits).is_some_and(is_printable);
+    let is_text = encoded.as_chunks::<2>().0.iter().all(is_text) && encoded.iter().any(u8::is_ascii_digit);
+    is_text.then(|| hex::decode(encoded).ok())?
 }
 
 fn decode_percent(encoded: &[u8]) -> Option<Vec<u8>> {

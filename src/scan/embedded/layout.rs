@@ -166,12 +166,15 @@ fn is_inner(word: &str, run: &Run) -> bool {
 }
 
 /// Which bytes can follow a short word so that it matters to a rule, and whether two do.
-fn follow(word: &str, uses: &[Use]) -> (ByteSet, bool) {
+fn follow(word: &str, uses: &[Use], glances: &[Glance]) -> (ByteSet, bool) {
     uses.iter().fold((ByteSet::NONE, true), |(follow, twice), one| match &one.run {
         Some(run) if run.run.from == word.len() && run.run.to == run.run.from => {
             (follow.union(run.run.bytes), twice && run.run.least >= 2)
         }
-        _ => (ByteSet::ALL, false),
+        Some(_) | None => {
+            let glance = glances.get(usize::from(one.glance)).unwrap_or(&Glance::ANY);
+            (follow.union(glance.behind[0]), false)
+        }
     })
 }
 
@@ -245,11 +248,12 @@ impl Builder {
 
     /// All that was added.
     pub(super) fn finish(self) -> Layout {
-        Layout { words: settled(self.words), inner: settled(self.inner), ..self.rest }
+        let (words, inner) = (settled(self.words, &self.rest.glances), settled(self.inner, &self.rest.glances));
+        Layout { words, inner, ..self.rest }
     }
 }
 
-fn settled(words: HashMap<String, Vec<Use>>) -> Words {
+fn settled(words: HashMap<String, Vec<Use>>, glances: &[Glance]) -> Words {
     let mut words: Vec<(String, Vec<Use>)> = words.into_iter().collect();
     words.sort_unstable_by(|one, other| one.0.cmp(&other.0));
     let mut settled = Words {
@@ -257,7 +261,7 @@ fn settled(words: HashMap<String, Vec<Use>>) -> Words {
         uses: Uses::with_capacity(words.len() + 1, words.iter().map(|(_, uses)| uses.len()).sum::<usize>() + 1),
     };
     for (word, uses) in words {
-        let (follow, twice) = follow(&word, &uses);
+        let (follow, twice) = follow(&word, &uses, glances);
         settled.needles.push(Needle::new(Cow::Owned(word.into_bytes()), follow, twice));
         uses.into_iter().for_each(|one| settled.uses.push(one));
         settled.uses.end_word();

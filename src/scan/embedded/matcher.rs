@@ -38,7 +38,7 @@ pub(super) type Candidate = (usize, u16);
 /// A longer match than this is not tried at every place, lest the work be quadratic.
 const LONGEST_CHECK: usize = super::factor::LONGEST_CHECK;
 /// Where places have taken more steps than this to walk, making an automaton would have cost less.
-const MOST_WALKED: usize = 1 << 20;
+const MOST_WALKED: usize = 1 << 18;
 /// What a lazy automaton of a tail may hold.
 const TAIL_CACHE_BYTES: usize = 1 << 20;
 

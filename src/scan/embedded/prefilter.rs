@@ -102,6 +102,8 @@ struct Second {
     fours: [u8; SECOND],
     threes: [u8; PAIRS],
     twos: [u8; PAIRS],
+    /// Whether any two are marked.
+    has_twos: bool,
 }
 
 impl Second {
@@ -114,28 +116,55 @@ impl Second {
     #[inline(always)]
     fn goes_on(&self, word: u64) -> bool {
         let bit = |byte: u8, hash: usize| byte >> (hash & 7);
-        let (six, four, three, two) = (six_of(word), four_of(word), three_of(word), two_of(word));
-        let marked = bit(self.sixes[(six >> 3) & (SECOND - 1)], six)
+        let (six, four, three) = (six_of(word), four_of(word), three_of(word));
+        let mut marked = bit(self.sixes[(six >> 3) & (SECOND - 1)], six)
             | bit(self.fours[(four >> 3) & (SECOND - 1)], four)
-            | bit(self.threes[(three >> 3) & (PAIRS - 1)], three)
-            | bit(self.twos[(two >> 3) & (PAIRS - 1)], two);
+            | bit(self.threes[(three >> 3) & (PAIRS - 1)], three);
+        if self.has_twos {
+            let two = two_of(word);
+            marked |= bit(self.twos[(two >> 3) & (PAIRS - 1)], two);
+        }
         marked & 1 == 1
     }
 }
 
-/// Bytes of a needle, folded, of which `mask` bytes count.
+/// Bytes of a needle, folded: those by which it is found, and what follows them.
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     bytes: u32,
-    mask: u32,
+    more: u32,
     needle: u16,
     /// Where in the needle they stand.
     offset: u8,
+    /// How many there are, of which four at most count for the bucket.
+    count: u8,
 }
+
+/// So many bytes of a needle stand in its entry.
+const SHOWN: usize = 8;
+
+/// The first bytes of eight.
+const FIRST: [u64; SHOWN + 1] = {
+    let mut masks = [u64::MAX; SHOWN + 1];
+    let mut count = 0;
+    while count < SHOWN {
+        masks[count] = (1 << (8 * count)) - 1;
+        count += 1;
+    }
+    masks
+};
 
 impl Entry {
     fn bucket(&self) -> usize {
-        bucket(self.bytes & self.mask)
+        bucket(self.bytes)
+    }
+
+    /// Whether its bytes stand at the beginning of these, of which `kind` count for the bucket.
+    #[inline(always)]
+    fn stands_in(&self, word: u64, kind: usize) -> bool {
+        let count = usize::from(self.count);
+        let own = u64::from(self.bytes) | u64::from(self.more) << 32;
+        count.min(4) == kind && FIRST.get(count).is_some_and(|first| word & first == own)
     }
 }
 
@@ -143,8 +172,13 @@ impl Prefilter {
     /// `None` when there are more needles than 65,535, or too many beginnings of them.
     pub(super) fn new(needles: Vec<Needle>) -> Option<Self> {
         let mut table = Box::new([0_u64; TABLE]);
-        let mut second =
-            Box::new(Second { sixes: [0; SECOND], fours: [0; SECOND], threes: [0; PAIRS], twos: [0; PAIRS] });
+        let mut second = Box::new(Second {
+            sixes: [0; SECOND],
+            fours: [0; SECOND],
+            threes: [0; PAIRS],
+            twos: [0; PAIRS],
+            has_twos: false,
+        });
         let mut entries: Vec<Entry> = Vec::with_capacity(needles.len());
         let mut unbound: Vec<usize> = Vec::new();
         let (mut texts, mut ends) = (Vec::new(), Vec::with_capacity(needles.len()));
@@ -153,25 +187,24 @@ impl Prefilter {
             texts.extend_from_slice(&needle.text);
             ends.push(texts.len());
             let shown = needle.text.get(offset..)?;
-            let word = shown.iter().take(SIX).rev().fold(0, |word, &byte| word << 8 | folded_byte(byte));
-            let mask = match needle.text.len() {
+            let word = shown.iter().take(SHOWN).rev().fold(0, |word, &byte| word << 8 | folded_byte(byte));
+            match needle.text.len() {
                 0 | 1 => return None,
                 2 => {
                     Second::mark(&mut second.twos, two_of(word));
-                    if needle.twice && !needle.follow.is_all() {
-                        let bits = followed(needle.follow);
+                    second.has_twos = true;
+                    if !needle.follow.is_all() {
+                        let bits = if needle.twice { followed(needle.follow) } else { u64::MAX };
                         for third in needle.follow.iter() {
                             *table.get_mut(slot_of(word | folded_byte(third) << 16))? |= bits;
                         }
                     } else {
                         unbound.push(place);
                     }
-                    0xFFFF
                 }
                 3 => {
                     Second::mark(&mut second.threes, three_of(word));
                     *table.get_mut(slot_of(word))? |= followed(needle.follow);
-                    0xFF_FFFF
                 }
                 _ => {
                     *table.get_mut(slot_of(word))? |= 1 << (word >> 24 & 63);
@@ -179,11 +212,11 @@ impl Prefilter {
                         4 | 5 => Second::mark(&mut second.fours, four_of(word)),
                         _ => Second::mark(&mut second.sixes, six_of(word)),
                     }
-                    u32::MAX
                 }
-            };
+            }
             let (needle, offset) = (u16::try_from(place).ok()?, u8::try_from(offset).ok()?);
-            entries.push(Entry { bytes: word as u32, mask, needle, offset });
+            let count = u8::try_from(shown.len().min(SHOWN)).ok()?;
+            entries.push(Entry { bytes: word as u32, more: (word >> 32) as u32, needle, offset, count });
         }
         entries.sort_unstable_by_key(|entry| (entry.bucket(), entry.needle));
         let mut bucket_starts = vec![0_u16; BUCKETS + 1];
@@ -196,7 +229,7 @@ impl Prefilter {
             so_far = so_far.checked_add(*start)?;
             *start = so_far;
         }
-        let has = [0xFFFF, 0xFF_FFFF].map(|mask| entries.iter().any(|entry| entry.mask == mask));
+        let has = [2, 3].map(|count| entries.iter().any(|entry| entry.count == count));
         let mut prefilter = Self {
             table,
             second,
@@ -389,19 +422,19 @@ impl Prefilter {
     #[inline(never)]
     fn verify(&self, text: &[u8], at: usize, report: &mut impl FnMut(usize, usize)) {
         let rest = text.get(at..).unwrap_or_default();
-        let bytes = rest.first_chunk::<4>().copied().unwrap_or_else(|| {
-            let mut bytes = [0; 4];
+        let bytes = rest.first_chunk::<SHOWN>().copied().unwrap_or_else(|| {
+            let mut bytes = [0; SHOWN];
             bytes.iter_mut().zip(rest).for_each(|(slot, &byte)| *slot = byte);
             bytes
         });
-        let word = folded(u64::from(u32::from_le_bytes(bytes))) as u32;
+        let word = folded(u64::from_le_bytes(bytes));
         let [pairs, threes] = self.has;
-        for (mask, is_wanted) in [(u32::MAX, true), (0xFF_FFFF, threes), (0xFFFF, pairs)] {
+        for (kind, is_wanted) in [(4, true), (3, threes), (2, pairs)] {
             if !is_wanted {
                 continue;
             }
-            for entry in self.bucket(word & mask) {
-                if entry.mask == mask && word & mask == entry.bytes & mask {
+            for entry in self.bucket((word & FIRST[kind]) as u32) {
+                if entry.stands_in(word, kind) {
                     self.compare(text, at, *entry, report);
                 }
             }

@@ -18,7 +18,7 @@ const MOST_STEPS: usize = 1 << 15;
 const MOST_EACH: usize = 8;
 const MOST_BYTES: usize = 1 << 14;
 /// Where searches of a pattern have made more steps than this, automata for it would have cost less.
-const MOST_SPENT: usize = 1 << 19;
+const MOST_SPENT: usize = 1 << 18;
 /// So many steps a pattern may have, its counters of more than one character written out.
 const LONGEST: usize = 4096;
 

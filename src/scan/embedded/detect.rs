@@ -115,7 +115,7 @@ impl<'t> Stage<'t> {
 const AROUND_DECODED: usize = 1024;
 /// How often, in bytes, it is looked at what the automata hold, and how much that may be.
 const MEASURED_EVERY: usize = 2 << 20;
-const MOST_CACHED: usize = 8 << 20;
+const MOST_CACHED: usize = 4 << 20;
 /// How often escapes are undone.
 const ESCAPE_LEVELS: usize = 2;
 impl<'e> Detector<'e> {

@@ -165,6 +165,19 @@ fn is_inner(word: &str, run: &Run) -> bool {
     word.len() <= SHORT_WORD && joined && run.bytes.is_value() && word.bytes().all(|byte| ByteSet::VALUE.contains(byte))
 }
 
+/// Letters that signs beyond ASCII are taken for, in either case.
+const PLAIN_LETTERS: ByteSet = {
+    let mut letters = ByteSet::NONE;
+    let mut place = 0;
+    while place < 3 {
+        let letter = b"iks"[place];
+        letters.insert_range(letter, letter);
+        letters.insert_range(letter.to_ascii_uppercase(), letter.to_ascii_uppercase());
+        place += 1;
+    }
+    letters
+};
+
 /// Which bytes can follow a short word so that it matters to a rule, and whether two do.
 fn follow(word: &str, uses: &[Use], glances: &[Glance]) -> (ByteSet, bool) {
     uses.iter().fold((ByteSet::NONE, true), |(follow, twice), one| match &one.run {
@@ -172,8 +185,11 @@ fn follow(word: &str, uses: &[Use], glances: &[Glance]) -> (ByteSet, bool) {
             (follow.union(run.run.bytes), twice && run.run.least >= 2)
         }
         Some(_) | None => {
-            let glance = glances.get(usize::from(one.glance)).unwrap_or(&Glance::ANY);
-            (follow.union(glance.behind[0]), false)
+            let behind = glances.get(usize::from(one.glance)).unwrap_or(&Glance::ANY).behind[0];
+            // In copies with plain letters these stand for signs.
+            let is_beyond = behind.iter().any(|byte| !byte.is_ascii());
+            let letters = if is_beyond { PLAIN_LETTERS } else { ByteSet::NONE };
+            (follow.union(behind).union(letters), false)
         }
     })
 }

@@ -314,8 +314,17 @@ fn runs_in(haystack: Haystack<'_>, part: Span, surrounded: &Surrounded, run: &Fa
     let text = |part: Span| haystack.text.get(part.0..part.1).unwrap_or_default();
     let moved = |start: usize| move |one: Span| (start + one.0, start + one.1);
     let survey = haystack.survey;
+    let is_long = run.run.least >= LONG_RUN && run.run.bytes.is_value();
     if surrounded.at_line_end {
         let found = match survey {
+            // Such a run is the end of a long one.
+            Some(survey) if is_long => {
+                let first = survey.runs.partition_point(|one| one.1 <= part.0);
+                let ends = survey.runs.get(first..).unwrap_or_default().iter().map(|one| one.1);
+                let ends = ends.take_while(|&end| end < part.1);
+                let ends = ends.filter(|&end| haystack.text.get(end) == Some(&b'\n'));
+                run.all_at_line_ends(text(part), ends.map(|end| end - part.0))
+            }
             Some(survey) => {
                 run.all_at_line_ends(text(part), survey.feeds.between(part.0, part.1).map(|feed| feed - part.0))
             }
@@ -325,7 +334,6 @@ fn runs_in(haystack: Haystack<'_>, part: Span, surrounded: &Surrounded, run: &Fa
         let fits = |end: usize| surrounded.lead.is_none_or(|lead| lead.admits(haystack.text, end - run.run.least));
         return found.into_iter().map(moved(part.0)).filter(|one| fits(one.1)).collect();
     }
-    let is_long = run.run.least >= LONG_RUN && run.run.bytes.is_value();
     match survey.filter(|_| is_long) {
         None => run.all_in(text(part)).into_iter().map(moved(part.0)).collect(),
         Some(survey) => {

@@ -629,10 +629,11 @@ mod tests {
             let pattern = Pattern::new(*source);
             let tree = pattern.tree().expect("the pattern is one");
             for kind in [Text::Ascii, Text::Any] {
-                let trace = Trace::new(&tree.node, tree.groups).expect("the pattern is short");
+                let mut trace = Trace::new(&tree.node, tree.groups).expect("the pattern is short");
                 let regex = compile(&tree.node, kind).expect("the pattern is small");
                 let mut traced_texts = 0;
                 for text in texts().filter(|text| kind == Text::Any || text.is_ascii()) {
+                    trace.spent = AtomicUsize::new(0);
                     let (from, end) = (text.len() / 4, text.len() - text.len() / 5);
                     for (from, end) in [(0, text.len()), (from, end.max(from))] {
                         let wanted = regex.search(&Input::new(&text).range(from..end));

@@ -17,13 +17,28 @@ pub const TIMEOUT_SECONDS: u64 = 60;
 /// How long it is told to wait for what can refuse nothing.
 const PROBE_TIMEOUT_SECONDS: u64 = 10;
 
-/// What stands around a call where the host lets a command run when its hook is gone or dies: a shell of
-/// our own, since the host's may be any, which ends as a refusal for whatever it could not start.
-const GUARD: &str = r#""$0" "$@" || { [ $? -eq 2 ] || echo "tyran: refused (installation). It could not be run or died; run tyran doctor" >&2; exit 2; }"#;
+/// What stands around a call where the host lets a command run when its hook is gone, dies or is late: a shell of
+/// our own, since the host's may be any, which ends as a refusal for whatever it could not start, and for what gives
+/// no answer, where the system has coreutils' `timeout` (macOS has none).
+fn guard() -> String {
+    let late = within(LATE_SECONDS, r#""$0" "$@""#);
+    format!(
+        r#"{late}; "$@" || {{ [ $? -eq 2 ] || echo "tyran: refused (installation). It could not be run, died or gave no answer; run tyran doctor" >&2; exit 2; }}"#
+    )
+}
+
+/// Sets a shell's words to a call that is killed after some seconds. The program that does so is named by its path:
+/// another one on PATH could end as if all were well.
+pub fn within(seconds: u64, call: &str) -> String {
+    format!("set -- {call}; [ ! -x /usr/bin/timeout ] || set -- /usr/bin/timeout -s KILL {seconds} \"$@\"")
+}
 
 /// When the gate gives up by itself, where the host was told how long to wait. Elsewhere the gate's own
 /// default holds, which lies inside the shortest default that is known.
 const DEADLINE_SECONDS: u64 = 50;
+
+/// When a gate that did not is killed: before the host stops waiting.
+const LATE_SECONDS: u64 = 55;
 
 /// How a call of ours is written.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -71,12 +86,16 @@ fn can_refuse(host: &Host, event: &str) -> bool {
 }
 
 /// One line for a shell that makes the call, guarded where the host itself would let the command run when
-/// the program is missing or dies.
+/// the program is missing, dies or is late.
 pub fn guarded(host: &Host, event: &str, program: &Path) -> String {
     let words = words(host, event, program);
-    let is_open = host.failure.policy == FailPolicy::Open && host.failure.switch_key.is_none();
+    let is_open = match host.failure.policy {
+        FailPolicy::Open => host.failure.switch_key.is_none(),
+        FailPolicy::ClosedButTimeout => true,
+        FailPolicy::Closed | FailPolicy::Plugin => false,
+    };
     if is_open && host.entry.form == EntryForm::Shell && can_refuse(host, event) {
-        format!("/bin/sh -c '{GUARD}' {}", line(&words))
+        format!("/bin/sh -c '{}' {}", guard(), line(&words))
     } else {
         line(&words)
     }

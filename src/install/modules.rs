@@ -21,7 +21,7 @@ pub fn text(host: &Host, program: &Path) -> Option<String> {
     match host.entry.shape {
         EntryShape::Plugin => Some(plugin(event, &words)),
         EntryShape::AmpPlugin => Some(amp(event, &words)),
-        EntryShape::Script => Some(script(&words)),
+        EntryShape::Script => Some(script(host, &words)),
         EntryShape::Claude
         | EntryShape::Root
         | EntryShape::Flat
@@ -120,18 +120,20 @@ export default function (amp) {{
 }
 
 /// A script whose host looks at standard output alone: what tyran says is given on when it ended as it
-/// should and said something, and anything else is a refusal.
-fn script(words: &[String]) -> String {
+/// should and said something, and anything else is a refusal, no answer in five sixths of the host's time too.
+fn script(host: &Host, words: &[String]) -> String {
+    let seconds = host.timeout.default.unwrap_or(TIMEOUT_SECONDS) * 5 / 6;
     format!(
         r#"#!/bin/sh
 # tyran's hook, {MARK}
-if said=$({call}) && [ -n "$said" ]; then
+{call}
+if said=$("$@") && [ -n "$said" ]; then
     printf '%s\n' "$said"
 else
     printf '%s\n' '{{"cancel":true,"errorMessage":"tyran: refused (installation). It could not be run or gave no answer; run tyran doctor"}}'
 fi
 exit 0
 "#,
-        call = entry::line(words),
+        call = entry::within(seconds, &entry::line(words)),
     )
 }

@@ -615,6 +615,61 @@ fn a_cline_script_without_its_program_cancels() {
     assert_eq!(diagnosed(&sandbox, "cline").0, "broken");
 }
 
+/// Text of an entry that kills what is late, with a second for its time; `None` where the system has no `timeout`.
+fn impatient(text: &str) -> Option<String> {
+    if !Path::new("/usr/bin/timeout").exists() {
+        eprintln!("skipped: this system has no /usr/bin/timeout");
+        return None;
+    }
+    let (before, rest) = text.split_once("-s KILL ").expect("nothing in the entry watches");
+    Some(format!("{before}-s KILL 1{}", rest.trim_start_matches(|letter: char| letter.is_ascii_digit())))
+}
+
+#[test]
+fn a_program_that_never_answers_is_a_refusal() {
+    let sandbox = Sandbox::new();
+    let copy = sandbox.path("bin/tyran");
+    fs::create_dir_all(copy.parent().unwrap()).unwrap();
+    sandbox.copy_of_tyran(&copy);
+    let output =
+        sandbox.command(&copy).args(["install", "cline", "codex", "gemini", "qwen", "copilot", "droid"]).output();
+    let output = output.unwrap();
+    assert!(output.status.success(), "{}", shown(&output));
+    fs::remove_file(&copy).unwrap();
+    write(&copy, "#!/bin/sh\nsleep 600\n");
+    fs::set_permissions(&copy, fs::Permissions::from_mode(0o755)).unwrap();
+    let script = fs::read_to_string(sandbox.path("home/.cline/hooks/PreToolUse")).unwrap();
+    let Some(script) = impatient(&script) else { return };
+    let answer = sandbox.command("sh").args(["-c", &script]).output().unwrap();
+    let value: Value = serde_json::from_slice(&answer.stdout).unwrap();
+    assert_eq!(value["cancel"], Value::Bool(true), "{}", shown(&answer));
+    for settings in [
+        ".codex/hooks.json",
+        ".gemini/settings.json",
+        ".qwen/settings.json",
+        ".factory/hooks.json",
+        ".copilot/hooks/tyran.json",
+    ] {
+        let path = sandbox.path("home").join(settings);
+        let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        let value: Value = serde_json::from_str(&text).unwrap();
+        let call = call_of_gate(&value).unwrap_or_else(|| panic!("{settings}: {text}"));
+        let output = sandbox.command("sh").args(["-c", &impatient(&call).unwrap()]).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{settings}: {}", shown(&output));
+        assert!(shown(&output).contains("gave no answer"), "{settings}: {}", shown(&output));
+    }
+}
+
+/// The first text in settings that calls the gate before a tool.
+fn call_of_gate(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) if text.contains("KILL") && text.contains(" gate ") => Some(text.clone()),
+        Value::Array(list) => list.iter().find_map(call_of_gate),
+        Value::Object(keys) => keys.values().find_map(call_of_gate),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => None,
+    }
+}
+
 /// Runs a plugin's handler in node with a command; standard output is what became of it.
 fn handled(sandbox: &Sandbox, module: &Path, driver: &str) -> Option<String> {
     let node = tyran::world::look_up("node".as_ref(), std::env::var_os("PATH").as_deref(), Path::new("/"))?;

@@ -24,8 +24,8 @@ class Host:
     packages = ()
     program = ""
     # What becomes of a call whose hook is gone, dead or late, without the net: True where it runs. The entry's
-    # own guard refuses for a program that is gone or died; nothing in an entry helps against a late one.
-    open_when = {"missing": False, "killed": False, "crash": False, "slow": True}
+    # own guard refuses for a program that is gone or died, and kills a late one before the host stops waiting.
+    open_when = {"missing": False, "killed": False, "crash": False, "slow": False}
     # Whether the tool's shell hides the user's git configuration, and git's own hooks with it.
     hides_the_net = False
     limit = 240
@@ -157,7 +157,6 @@ class Qwen(Gemini):
 
 class Copilot(Scripted):
     row, packages, program = "copilot", ("@github/copilot@1.0.102",), ".bin/copilot"
-    open_when = {"missing": False, "killed": False, "crash": False, "slow": True}
 
     def prepare(self, case):
         write(case.home / ".copilot/settings.json", {"banner": "never", "trusted_folders": [str(case.work)]})
@@ -170,8 +169,7 @@ class Copilot(Scripted):
 
 class Cline(Host):
     row, packages, program = "cline", ("cline@3.0.65",), ".bin/cline"
-    # The script in between refuses for whatever it starts; what is late is let run after two minutes.
-    open_when = {"missing": False, "killed": False, "crash": False, "slow": True}
+    # The script in between refuses for whatever it starts, and kills what is late: the host waits two minutes.
 
     def prepare(self, case):
         case.env.update(CLINE_TELEMETRY_DISABLED="1", DO_NOT_TRACK="1", CLINE_NO_AUTO_UPDATE="1")

@@ -38,7 +38,7 @@ pub(super) enum Plan {
     /// Near the places where one of these texts occurs.
     Near(Vec<Factor>),
     /// Round runs of bytes of a value's length.
-    Runs(Surrounded),
+    Runs(Box<Surrounded>),
 }
 
 /// A run that every match holds, and what can stand round it.
@@ -127,7 +127,7 @@ pub(super) fn plan(node: &Node, words: &[String]) -> Plan {
     let flat = node.flat();
     match (Search { words, known: RefCell::default() }).factors(&flat) {
         Some(factors) if count(&factors) <= MOST_IN_ALL => Plan::Near(factors),
-        Some(_) | None => surrounded(&flat).map_or(Plan::Everywhere, Plan::Runs),
+        Some(_) | None => surrounded(&flat).map_or(Plan::Everywhere, |surrounded| Plan::Runs(Box::new(surrounded))),
     }
 }
 

@@ -309,13 +309,13 @@ fn find_by_signs((words, leads): (&Prefilter, &Table), text: &[u8], part: Span, 
     words.find_at(text, part.0, report);
     let mut next = part.0 + 1;
     let reach = text.get(part.0..part.1 + SHORT_WORD - 1).unwrap_or_default();
-    for offset in 0..reach.len() {
-        if !leads.contains(reach[offset]) {
+    for (offset, &byte) in reach.iter().enumerate() {
+        if !leads.contains(byte) {
             continue;
         }
         let at = part.0 + offset;
         let last = (at + 2).min(part.1);
-        if reach[offset].is_ascii_alphanumeric() {
+        if byte.is_ascii_alphanumeric() {
             if at + 1 >= next && at + 1 < part.1 {
                 words.find_at(text, at + 1, report);
             }

@@ -51,7 +51,7 @@ pub(super) enum Method {
     /// Near its texts.
     Near(Near),
     /// Round runs of bytes of a value's length.
-    Runs(Surrounded, FastRun),
+    Runs(Box<Surrounded>, FastRun),
 }
 
 /// What is needed to search near texts.
@@ -117,7 +117,10 @@ impl Method {
     pub(super) fn new(pattern: &Pattern, words: &[String]) -> Self {
         match pattern.plan(words) {
             Plan::Everywhere => Self::Everywhere,
-            Plan::Runs(surrounded) => Self::Runs(surrounded, FastRun::new(surrounded.run)),
+            Plan::Runs(surrounded) => {
+                let run = FastRun::new(surrounded.run);
+                Self::Runs(surrounded, run)
+            }
             Plan::Near(factors) => Self::near(Spots::of(&factors, words), words.len()),
         }
     }

@@ -168,6 +168,11 @@ fn forges_are_known_by_their_words_where_a_host_does_not_mark_servers() {
             "opencode",
             json!({"input": {"tool": "gitlab_create_issue", "sessionID": "s", "callID": "c"}, "output": {"args": call}, "directory": "/"}),
         ),
+        // Words that only capitals part.
+        (
+            "opencode",
+            json!({"input": {"tool": "gitlabCreateIssue", "sessionID": "s", "callID": "c"}, "output": {"args": call}, "directory": "/"}),
+        ),
         (
             "gemini",
             json!({"session_id": "s", "cwd": "/", "hook_event_name": "BeforeTool", "timestamp": "t", "tool_name": "mcp_forge_create_issue", "tool_input": call}),
@@ -340,6 +345,8 @@ fn a_session_whose_input_is_not_shown_is_refused_at_its_opening_unless_the_net_h
         "/bin/dash",
         "git push --dry-run; bash",
         "git commit --dry-run; python3 -i",
+        "psql -q -A",
+        "lua -W -E",
     ];
     for command in opening {
         let output = codex(&sandbox, &repo.dir, command);

@@ -11,6 +11,7 @@ use super::forge::widest_here;
 use super::incoming;
 use super::meaning::{Meaning, Scene};
 use super::plan::{Content, WrittenFile};
+use super::shell::builtin_dir::cleaned;
 use super::simple::Value;
 
 /// Options of the clients that take a file.
@@ -47,13 +48,8 @@ pub(super) fn files_begun(meaning: &mut Meaning, scene: &mut Scene<'_, '_>, args
         let names_folder =
             value.prefix.contains(&b'/') && !value.prefix.starts_with(b"-") && !value.prefix.contains_str("://");
         let Some(start) = scene.path(value.prefix.as_bstr()).filter(|_| names_folder) else { continue };
-        for content in scene
-            .shell
-            .written()
-            .into_iter()
-            .filter(|file| incoming::is_at(&file.path, &start))
-            .flat_map(|file| file.contents)
-        {
+        let own = scene.shell.written().into_iter().filter(|file| incoming::is_at(&file.path, &start));
+        for content in own.flat_map(|file| file.contents).collect::<Vec<_>>() {
             if content == Content::Unknown {
                 scene.later("a file that the line writes before");
             }
@@ -128,8 +124,10 @@ pub(super) fn named_files(scene: &Scene<'_, '_>, word: &BStr) -> Vec<PathBuf> {
 
 /// Whether the line itself writes just this file.
 fn is_written(scene: &Scene<'_, '_>, path: &Path) -> bool {
-    let is_left = |file: &WrittenFile| file.path == path && file.contents.iter().any(|one| *one != Content::Gone);
-    scene.shell.written().iter().any(is_left) || scene.shell.edited().iter().any(|edited| edited == path)
+    let path = cleaned(path);
+    let is_it = |own: &Path| cleaned(own) == path;
+    let is_left = |file: &WrittenFile| is_it(&file.path) && file.contents.iter().any(|one| *one != Content::Gone);
+    scene.shell.written().iter().any(is_left) || scene.shell.edited().iter().any(|edited| is_it(edited))
 }
 
 /// Files whose last part matches a pattern of `*` and `?`.

@@ -170,8 +170,8 @@ fn forges_are_known_by_their_words_where_a_host_does_not_mark_servers() {
         ),
         // Words that only capitals part.
         (
-            "opencode",
-            json!({"input": {"tool": "gitlabCreateIssue", "sessionID": "s", "callID": "c"}, "output": {"args": call}, "directory": "/"}),
+            "copilot",
+            json!({"sessionId": "s", "timestamp": 1, "cwd": "/", "toolName": "glCreateSnippet", "toolArgs": call}),
         ),
         (
             "gemini",
